@@ -1,0 +1,102 @@
+"""The public names of andrea, loaded when first used so that the command line starts fast."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from andrea_core.contracts import (
+        Adjust as Adjust,
+        ConstraintSet as ConstraintSet,
+        Context as Context,
+        Curriculum as Curriculum,
+        Document as Document,
+        Findings as Findings,
+        Ledger as Ledger,
+        Measurement as Measurement,
+        Moment as Moment,
+        Observation as Observation,
+        Observer as Observer,
+        Outcome as Outcome,
+        Phases as Phases,
+        Policy as Policy,
+        Probe as Probe,
+        Proposal as Proposal,
+        Reward as Reward,
+        Scores as Scores,
+        SourceReader as SourceReader,
+        Sources as Sources,
+        Stage as Stage,
+        Vector as Vector,
+    )
+    from andrea_core.data.cache import (
+        cache_folder as cache_folder,
+        locked as locked,
+        preference as preference,
+        temporary_folder as temporary_folder,
+        write_file as write_file,
+    )
+    from andrea_core.data.text import (
+        cut_passages as cut_passages,
+        decode_text as decode_text,
+        hash64 as hash64,
+        normalise as normalise,
+        paragraphs as paragraphs,
+        read_lines as read_lines,
+        read_parts as read_parts,
+        text_key as text_key,
+        unwrap as unwrap,
+    )
+    from andrea_core.errors import (
+        AndreaError as AndreaError,
+        CorpusError as CorpusError,
+        InfeasibleRegion as InfeasibleRegion,
+        PluginError as PluginError,
+        RunError as RunError,
+        ScenarioError as ScenarioError,
+    )
+    from andrea_core.fields import (
+        fraction as fraction,
+        number as number,
+        one_of as one_of,
+        positive as positive,
+        span as span,
+        weights_by_source as weights_by_source,
+    )
+    from andrea_core.hookspecs import hookimpl as hookimpl
+    from andrea_core.model.view import ModelView as ModelView
+    from andrea_core.runs.store import open_run as open_run
+    from andrea_core.simplex import Region as Region
+    from andrea_core.tables import by_source as by_source
+    from andrea_core.tables import check_sources as check_sources
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "andrea_core.contracts": (
+        "Adjust ConstraintSet Context Curriculum Document Findings Ledger Measurement Moment Observation Observer "
+        "Outcome Phases Policy Probe Proposal Reward Scores SourceReader Sources Stage Vector"
+    ),
+    "andrea_core.data.cache": "cache_folder locked preference temporary_folder write_file",
+    "andrea_core.data.text": (
+        "cut_passages decode_text hash64 normalise paragraphs read_lines read_parts text_key unwrap"
+    ),
+    "andrea_core.errors": "AndreaError CorpusError InfeasibleRegion PluginError RunError ScenarioError",
+    "andrea_core.fields": "fraction number one_of positive span weights_by_source",
+    "andrea_core.hookspecs": "hookimpl",
+    "andrea_core.model.view": "ModelView",
+    "andrea_core.runs.store": "open_run",
+    "andrea_core.simplex": "Region",
+    "andrea_core.tables": "by_source check_sources",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'andrea_core' has no attribute {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

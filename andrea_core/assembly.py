@@ -1,0 +1,209 @@
+"""Builds a run out of its parts: folder, corpus, streams, trainer, probes, record; for a new run and for a resumed one."""
+
+import gc
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from andrea_core.contracts import Sources
+from andrea_core.data.sampler import Sampler
+from andrea_core.data.stream import PackedStream
+from andrea_core.errors import AndreaError, PluginError, RunError
+from andrea_core.plugins import Catalogue
+from andrea_core.progress import Progress
+from andrea_core.runs.files import write_text
+from andrea_core.runs.folder import SCENARIO, TOKENIZER, RunFolder, new_name
+from andrea_core.scenario import Loaded, Scenario, load_resolved
+from andrea_core.terrain import preview, stages
+
+if TYPE_CHECKING:
+    from andrea_core.data.corpus import Corpus
+    from andrea_core.experiment import Experiment
+
+Say = Callable[[str], None]
+
+
+def new_run(loaded: Loaded, out: Path | None, progress: Progress, *, device: str, threads: int | None) -> "Experiment":
+    """Return a run that is ready for step 0, in its new folder.
+
+    Everything that can be wrong is looked at before the folder is made: the plan, the corpus, the model.
+    """
+    check_plan(loaded)
+    corpus = _corpus(loaded.scenario, progress.note)
+    device, threads = _machine(device, threads)
+    facts = {
+        "digest": loaded.digest,
+        "plugins": [{"name": p.name, "origin": p.origin, "digest": p.digest} for p in loaded.catalogue.active],
+        "device": device,
+        "threads": threads,
+        "corpus": {source.name: source.fingerprint for source in corpus.sources},
+        "tokenizer": corpus.tokenizer.digest,
+    }
+    path = out or Path("runs") / new_name(loaded.scenario.name)
+    folder = RunFolder.create(path, loaded.text, facts)
+    _clear(folder)
+    write_text(folder.path / TOKENIZER, corpus.tokenizer.to_json())
+    return _assemble(loaded, folder, corpus, progress, device)
+
+
+def resumed_run(path: Path, progress: Progress, *, device: str | None = None) -> tuple["Experiment", int]:
+    """Return a run as its newest valid checkpoint left it, and that checkpoint's step.
+
+    Raises RunError when the scenario, a plugin, the corpus or the tokenizer is not what the run was started with.
+    """
+    folder = RunFolder.open(path)
+    try:
+        facts = folder.facts()
+        loaded = load_resolved(path / SCENARIO)
+        _refuse_changes(facts, loaded)
+        step, damage = folder.checkpoints.newest_valid()
+        for text in damage:
+            progress.note(f"passed over: {text}")
+        if step is None:
+            raise RunError(f"{path} has no valid checkpoint; start over with `andrea run {path / SCENARIO} --out {path}`")
+        corpus = _corpus(loaded.scenario, progress.note)
+        _refuse_other_text(facts, corpus)
+        used, _ = _machine(device or facts["device"], facts["threads"])
+        return _assemble(loaded, folder, corpus, progress, used), step
+    except BaseException:
+        folder.release()
+        raise
+
+
+def check_plan(loaded: Loaded) -> None:
+    """Look at every stage before anything is trained; raises InfeasibleRegion that names the stage."""
+    scenario = loaded.scenario
+    sources = Sources(tuple(scenario.sources), np.ones(len(scenario.sources), np.int64))
+    for stage in stages(scenario.curriculum, scenario.curriculum.start(sources), scenario.run.steps):
+        preview(stage, scenario.constraints, sources)
+
+
+def _assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Progress, device: str) -> "Experiment":
+    from andrea_core.experiment import Experiment
+    from andrea_core.looking import Looker
+    from andrea_core.model.trainer import Trainer
+    from andrea_core.model.view import ModelView
+    from andrea_core.phase import Director
+    from andrea_core.record import Record
+
+    scenario = loaded.scenario
+    shape = scenario.model.resolve()
+    streams = _streams(scenario, corpus, shape.context)
+    sources = Sources(tuple(scenario.sources), np.array([stream.epoch_tokens for stream in streams]))
+    director = Director.of(loaded, sources, Sampler(scenario.sampler, streams))
+    trainer = Trainer(
+        shape,
+        scenario.optimizer,
+        vocabulary=corpus.tokenizer.vocabulary,
+        rows=scenario.sampler.rows,
+        total_steps=scenario.run.steps,
+        seed=scenario.seed,
+        device=device,
+    )
+    looker = Looker(director, lambda step: ModelView(trainer.model, corpus, step), device)
+    recorder = _recorder(loaded, folder, corpus, sources, progress)
+    groups = looker.groups()
+    opened = _observers(scenario, loaded.catalogue, folder, sources)
+    record = Record(recorder, director, progress, groups, opened, scenario.sampler.rows * shape.context)
+    gc.freeze()  # what exists now lives as long as the run; the collector need not look at it again
+    return Experiment(folder, director, trainer, looker, record, progress, director.start())
+
+
+def _recorder(loaded: Loaded, folder: RunFolder, corpus: "Corpus", sources: Sources, progress: Progress) -> Any:
+    from andrea_core.runs.recorder import Recorder
+
+    scenario = loaded.scenario
+    plan = stages(scenario.curriculum, scenario.curriculum.start(sources), scenario.run.steps)
+    attributes = {
+        "sources": list(sources.names),
+        "name": scenario.name,
+        "digest": loaded.digest,
+        "rows": scenario.sampler.rows,
+        "context": scenario.model.resolve().context,
+        "total_steps": scenario.run.steps,
+        "stages": [{"name": stage.name, "start": stage.start, "until": stage.until} for stage in plan],
+        "order0": [source.order0 for source in corpus.sources],
+        "epoch_tokens": sources.tokens.tolist(),
+    }
+    return Recorder(folder.store, attributes, every_seconds=30.0 if progress.watched else None)
+
+
+def _observers(scenario: Scenario, catalogue: Catalogue, folder: RunFolder, sources: Sources) -> list[Any]:
+    opened = []
+    for observer in scenario.observers:
+        name = catalogue.name_of("observers", observer)
+        try:
+            opened.append((name, observer, observer.open(str(folder.path), sources)))
+        except Exception as error:
+            raise PluginError(f"the observer {name!r} cannot start: {type(error).__name__}: {error}") from error
+    return opened
+
+
+def _corpus(scenario: Scenario, say: Say) -> "Corpus":
+    from andrea_core.data.corpus import prepare
+
+    return prepare(scenario.sources, scenario.tokenizer, report=say)
+
+
+def _streams(scenario: Scenario, corpus: "Corpus", context: int) -> list[PackedStream]:
+    separator = corpus.tokenizer.separator
+    return [
+        PackedStream(
+            source.name,
+            source.train.tokens,
+            source.train.offsets,
+            separator=separator,
+            context=context,
+            seed=scenario.seed,
+        )
+        for source in corpus.sources
+    ]
+
+
+def _machine(device: str, threads: int | None) -> tuple[str, int]:
+    """Return the device and the number of threads, both set; raises AndreaError for a device that is not there."""
+    import torch
+
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if device == "auto":
+        device = next(name for name in ("cuda", "mps", "cpu") if available[name])
+    if not available.get(device, False):
+        there = ", ".join(name for name, there in available.items() if there)
+        raise AndreaError(f"--device {device}: this machine's PyTorch has none; it has {there}")
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return device, torch.get_num_threads()
+
+
+def _refuse_changes(facts: dict[str, Any], loaded: Loaded) -> None:
+    if facts["digest"] != loaded.digest:
+        raise RunError(
+            "scenario.toml in the run folder is not what the run was started with; undo the change, or start a new run"
+        )
+    now = {plugin.name: plugin.digest for plugin in loaded.catalogue.active}
+    for plugin in facts["plugins"]:
+        if now.get(plugin["name"]) != plugin["digest"]:
+            raise RunError(
+                f"the plugin {plugin['name']} ({plugin['origin']}) has changed since the run was started; "
+                "bring back the old version, or start a new run"
+            )
+
+
+def _refuse_other_text(facts: dict[str, Any], corpus: "Corpus") -> None:
+    for source in corpus.sources:
+        if facts["corpus"].get(source.name) != source.fingerprint:
+            raise RunError(
+                f"the text of source {source.name!r} is not what the run was trained on; bring it back, or start a new run"
+            )
+    if facts["tokenizer"] != corpus.tokenizer.digest:
+        raise RunError("the tokenizer is not what the run was trained with; bring it back, or start a new run")
+
+
+def _clear(folder: RunFolder) -> None:
+    """Start over: nothing of an earlier attempt in this folder may be mixed into the new record."""
+    for leftover in (folder.store, folder.checkpoints.folder):
+        shutil.rmtree(leftover, ignore_errors=True)
+    folder.checkpoints.folder.mkdir()

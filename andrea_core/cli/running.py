@@ -1,0 +1,111 @@
+"""`andrea run` and `andrea resume`: train a scenario, or go on with a run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from andrea_core.experiment import Experiment
+    from andrea_core.scenario import Loaded
+
+_FOLDER = click.Path(path_type=Path)
+
+
+def scenario_options(command: Any) -> Any:
+    """Add the options that shape a scenario: profile, scale, set, seed, plugin."""
+    options = [
+        click.argument("scenario", type=_FOLDER),
+        click.option("--profile", metavar="NAME", help="Use this profile of the scenario instead of its default."),
+        click.option("--scale", type=float, metavar="X", help="Multiply every step span by X; replaces the profile's."),
+        click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, for example run.steps=500."),
+        click.option("--seed", type=int, metavar="N", help="Use this seed instead of the scenario's."),
+        click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Activate a plugin: a .py file or a name."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@scenario_options
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), default="auto", show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads (default: PyTorch's choice).")
+@click.option("--out", type=_FOLDER, metavar="DIR", help="The run's own folder (default: runs/NAME-TIME).")
+def run(device: str, threads: int | None, out: Path | None, **options: Any) -> int:
+    """Train SCENARIO, a TOML file, and write a run folder with its record, checkpoints and report."""
+    from andrea_core.cli.console import display
+
+    loaded = load_scenario(**options)
+    progress = display()
+    from andrea_core.assembly import new_run
+
+    return _finish(new_run(loaded, out, progress, device=device, threads=threads), None)
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=_FOLDER)
+@click.option("--device", type=click.Choice(["cpu", "cuda", "mps"]), help="Go on elsewhere (no longer bit for bit).")
+def resume(folder: Path, device: str | None) -> int:
+    """Go on with RUN, a run's folder, from its newest valid checkpoint, bit for bit."""
+    from andrea_core.cli.console import display
+
+    progress = display()
+    from andrea_core.assembly import resumed_run
+
+    experiment, step = resumed_run(folder, progress, device=device)
+    if step >= experiment.total:
+        experiment.folder.release()
+        click.echo(f"{folder} is complete: {step} steps; see {folder / 'report.html'}")
+        return 0
+    return _finish(experiment, step)
+
+
+def load_scenario(
+    scenario: Path,
+    profile: str | None,
+    scale: float | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    plugins: tuple[str, ...],
+) -> "Loaded":
+    """Return the scenario that the options ask for."""
+    from andrea_core.scenario import load
+
+    return load(scenario, profile=profile, scale=scale, settings=settings, seed=seed, plugins=plugins)
+
+
+def _finish(experiment: "Experiment", step: int | None) -> int:
+    """Train, then print the summary and say where everything is."""
+    from andrea_core.cli import INTERRUPTED, STOPPED
+    from andrea_core.experiment import Interrupted
+
+    folder = experiment.folder.path
+    sources = experiment.director.sources.names
+    experiment.progress.open(experiment.director.scenario.name, str(folder), sources, step or 0, experiment.total)
+    try:
+        findings = experiment.run(step)
+    except Interrupted as stopped:
+        experiment.progress.close()
+        click.echo(f"stopped at step {stopped.step}, checkpoint written; go on with: andrea resume {folder}", err=True)
+        return INTERRUPTED
+    finally:
+        experiment.progress.close()
+        experiment.folder.release()
+    _summarise(folder)
+    if findings.stop:
+        click.echo(f"the run was stopped early by a probe: {findings.stop}", err=True)
+        return STOPPED
+    return 0
+
+
+def _summarise(folder: Path) -> None:
+    from rich.console import Console
+
+    from andrea_core.report.page import write_report
+    from andrea_core.report.terminal import summary_table
+    from andrea_core.runs.store import open_run
+
+    Console().print(summary_table(open_run(folder)))
+    report = write_report(folder)
+    click.echo(f"run     {folder}\nreport  {report}")

@@ -1,0 +1,67 @@
+"""`andrea show`: a scenario resolved, or a run's facts, before anything is trained."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from andrea_core.cli.running import load_scenario, scenario_options
+
+if TYPE_CHECKING:
+    from andrea_core.scenario import Loaded
+
+
+@click.command()
+@scenario_options
+@click.option("--toml", is_flag=True, help="Print only the resolved scenario.")
+def show(scenario: Path, toml: bool, **options: Any) -> None:
+    """Print SCENARIO resolved, its digest, and what each stage will be; SCENARIO may also be a run's folder."""
+    from andrea_core.assembly import check_plan
+    from andrea_core.scenario import load_resolved
+
+    loaded = load_resolved(scenario / "scenario.toml") if scenario.is_dir() else load_scenario(scenario, **options)
+    click.echo(loaded.text)
+    if toml:
+        return
+    click.echo(f"# digest {loaded.digest}")
+    for line in outlook(loaded):
+        click.echo(f"# {line}")
+    check_plan(loaded)
+
+
+def outlook(loaded: "Loaded") -> list[str]:
+    """Return a line for each stage: its steps, the decisions to expect, its region; and warnings."""
+    import numpy as np
+
+    from andrea_core.contracts import Sources
+    from andrea_core.terrain import preview, stages
+
+    scenario = loaded.scenario
+    sources = Sources(tuple(scenario.sources), np.ones(len(scenario.sources), np.int64))
+    lines = []
+    for stage in stages(scenario.curriculum, scenario.curriculum.start(sources), scenario.run.steps):
+        region = preview(stage, scenario.constraints, sources)
+        decisions = expected_decisions(loaded, stage.until - stage.start)
+        active = int((region.upper > 0).sum())
+        lines.append(
+            f"stage {stage.name}: steps {stage.start} to {stage.until}, about {decisions:.0f} decisions, "
+            f"{active} of {len(sources)} sources, dimension {region.dimension}"
+        )
+        if decisions < active:
+            lines.append(f"  warning: fewer decisions than sources; a bandit cannot try them all in stage {stage.name}")
+    return lines
+
+
+def expected_decisions(loaded: "Loaded", steps: int) -> float:
+    """Return about how many phases fit into a number of steps."""
+    import numpy as np
+
+    from andrea_core.contracts import Context, Ledger, Sources
+    from andrea_core.rng import generator
+
+    count = len(loaded.scenario.sources)
+    zero = np.zeros(count, np.int64)
+    sources = Sources(tuple(loaded.scenario.sources), zero)
+    context = Context(0, 0, "", 0, steps, sources, Ledger(zero, zero, zero.astype(float)))
+    rng = generator(loaded.scenario.seed, "outlook")
+    return steps / float(np.mean([loaded.scenario.phases.length(context, rng) for _ in range(256)]))

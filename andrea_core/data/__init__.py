@@ -1,0 +1,1 @@
+"""Text for experiments: sources, cache, tokenizer, split, sampler."""

@@ -1,0 +1,89 @@
+"""Turns weights into batches: every row is one source's text, and the ledger says what was drawn."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.random import Generator
+
+from andrea_core.contracts import Integers, Ledger, Mask, Vector
+from andrea_core.data.apportion import apportion, multinomial, restart
+from andrea_core.data.stream import PackedStream
+from andrea_core.fields import one_of, positive
+
+
+@attrs.frozen
+class SamplerSettings:
+    """How batches are drawn: `rows` a batch; `draw` apportioned (exact, with memory) or multinomial (independent)."""
+
+    rows: int = positive(default=8)
+    draw: str = one_of("apportioned", "multinomial", default="apportioned")
+
+
+@attrs.frozen(eq=False)
+class SamplerState:
+    """All that a sampler remembers at a phase border, each (K,): rows drawn so far, rows owed, who was active."""
+
+    position: Integers
+    carry: Vector
+    active: Mask
+
+
+@attrs.frozen(eq=False)
+class PhasePlan:
+    """The rows of one phase: `source` (steps, rows) says whose, `position` (steps, rows) which of its rows."""
+
+    source: Integers
+    position: Integers
+    after: SamplerState
+
+
+class Sampler:
+    """Plans the rows of a phase and reads them."""
+
+    def __init__(self, settings: SamplerSettings, streams: Sequence[PackedStream]):
+        self._settings, self._streams = settings, streams
+
+    def start(self) -> SamplerState:
+        """Return the state before the first phase."""
+        count = len(self._streams)
+        return SamplerState(np.zeros(count, np.int64), np.zeros(count), np.zeros(count, np.bool_))
+
+    def plan(self, state: SamplerState, weights: Vector, active: Mask, steps: int, rng: Generator) -> PhasePlan:
+        """Return the rows of a phase of `steps` steps under `weights` (K,): a pure function of its arguments."""
+        carry = state.carry if np.array_equal(active, state.active) else restart(state.carry, active)
+        rows = steps * self._settings.rows
+        if self._settings.draw == "multinomial":
+            source = multinomial(weights, rows, rng)
+            carry = carry + rows * weights - np.bincount(source, minlength=len(weights))
+        else:
+            source, carry = apportion(carry, weights, rows)
+        position = _positions(source, state.position)
+        after = SamplerState(state.position + np.bincount(source, minlength=len(weights)), carry, active)
+        shape = (steps, self._settings.rows)
+        return PhasePlan(source.reshape(shape), position.reshape(shape), after)
+
+    def batch(self, plan: PhasePlan, step: int) -> Integers:
+        """Return the (rows, context + 1) tokens of the phase's step number `step`."""
+        pairs = zip(plan.source[step].tolist(), plan.position[step].tolist(), strict=True)
+        return np.stack([self._streams[source].row(position) for source, position in pairs])
+
+    def ledger(self, state: SamplerState, trained: Integers) -> Ledger:
+        """Return what was used so far; `trained` (K,) are the tokens trained."""
+        epochs = [stream.epochs(int(rows)) for stream, rows in zip(self._streams, state.position, strict=True)]
+        return Ledger(state.position, trained, np.array(epochs))
+
+
+def restored(tree: dict[str, Any]) -> SamplerState:
+    """Return the state that a checkpoint holds as plain arrays."""
+    return SamplerState(tree["position"], tree["carry"], tree["active"])
+
+
+def _positions(source: Integers, first: Integers) -> Integers:
+    """Number the rows of each source in the order in which they are drawn."""
+    position = np.empty_like(source)
+    for index in range(len(first)):
+        mine = source == index
+        position[mine] = first[index] + np.arange(int(mine.sum()))
+    return position

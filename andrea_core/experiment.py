@@ -1,0 +1,175 @@
+"""The loop, one page: decide a phase, train it, learn from it, look at the model, record, save."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import attrs
+import numpy as np
+
+from andrea_core.contracts import Findings, Observation
+from andrea_core.errors import RunError
+from andrea_core.looking import Looker
+from andrea_core.model.trainer import PhaseLosses, Trainer
+from andrea_core.phase import Director, Phase, State
+from andrea_core.progress import Progress
+from andrea_core.record import Record
+from andrea_core.runs.folder import RunFolder
+from andrea_core.saving import restore, save
+from andrea_core.stopwatch import Stopwatch
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it
+    """The run was asked to stop and has written a checkpoint."""
+
+    def __init__(self, step: int, signal_number: int):
+        super().__init__(f"stopped at step {step}")
+        self.step, self.signal = step, signal_number
+
+
+@attrs.define(eq=False)
+class Experiment:
+    """A run in progress: the parts it is made of, and the state that moves."""
+
+    folder: RunFolder
+    director: Director
+    trainer: Trainer
+    looker: Looker
+    record: Record
+    progress: Progress
+    state: State
+    watch: Stopwatch = attrs.field(factory=Stopwatch)
+    _asked: int = 0
+
+    @property
+    def total(self) -> int:
+        """Number of steps of the whole run."""
+        return self.director.scenario.run.steps
+
+    def run(self, resume_at: int | None = None) -> Findings:
+        """Train to the end, from the beginning or from a checkpoint; return the last findings.
+
+        A probe's wish to stop ends the run early, with its reason in the findings. Raises Interrupted after SIGINT or
+        SIGTERM, with a checkpoint written; PluginError and RunError leave the last checkpoint good.
+        """
+        with _signals(self):
+            if resume_at is None:
+                findings = self._look(None)
+                self._save()
+            else:
+                self.state = restore(self, resume_at)
+                findings = Findings({})
+            while self.state.step < self.total and findings.stop is None:
+                findings = self._phase()
+            self._save()
+            self.record.close()
+        return findings
+
+    def _phase(self) -> Findings:
+        """Decide a phase, train it, learn from it; return what the probes found at its end."""
+        with self.watch.on("policy"):
+            phase = self.director.decide(self.state)
+        self.progress.phase_began(phase.stage.name, self.state.phase, phase.policy, phase.landed.weights)
+        self._train(phase)
+        with self.watch.on("model"):
+            losses = self.trainer.collect()
+        self._refuse_divergence(phase, losses)
+        with self.watch.on("probes"):
+            heldout = self.looker.heldout_loss() if self.looker.heldout_needed else None
+        with self.watch.on("policy"):
+            observation = self._observation(phase, losses, heldout)
+            before, (self.state, outcome, odd) = self.state, self.director.learn(self.state, phase, observation)
+        self.trainer.clear()
+        findings = self._look(phase)
+        self.state = self.director.advance(self.state, outcome, findings)
+        with self.watch.on("recording"):
+            self.record.phase(before, self.state, phase, losses, outcome, [*phase.events, *odd], self.watch)
+            self.progress.phase_done(self.record.report(before, self.state, phase, losses, self.total))
+        return findings
+
+    def _train(self, phase: Phase) -> None:
+        """Take the steps of a phase that are not taken yet, saving whenever it is time."""
+        if not self.trainer.phase_steps:  # otherwise a checkpoint inside this phase was restored
+            self.trainer.begin(phase.steps)
+        for offset in range(self.trainer.phase_steps, phase.steps):
+            self._save_if_due()
+            with self.watch.on("data"):
+                tokens = self.director.sampler.batch(phase.plan, offset)
+            with self.watch.on("model"):
+                self.trainer.step(tokens[:, :-1], tokens[:, 1:])
+            self.progress.stepped(self.trainer.steps_done)
+            if self._asked:
+                self._save()
+                raise Interrupted(self.trainer.steps_done, self._asked)
+
+    def _look(self, phase: Phase | None) -> Findings:
+        """Let the probes look whose time has come: before the first phase, or at the end of one."""
+        with self.watch.on("probes"):
+            findings, probes = self.looker.look(self.state, phase, self.total)
+        self.state = attrs.evolve(self.state, probes=probes)
+        with self.watch.on("recording"):
+            self.record.findings(self.state.step, findings)
+        return findings
+
+    def _save_if_due(self) -> None:
+        step = self.trainer.steps_done
+        if step and step % self.director.scenario.run.checkpoint_every == 0:
+            self._save()
+
+    def _save(self) -> None:
+        """Write a checkpoint, unless this step has one or the model has diverged."""
+        step = self.trainer.steps_done
+        if self.folder.checkpoints.path(step).exists() and step == self.record.saved_at:
+            return
+        with self.watch.on("recording"):
+            if np.isfinite(self.trainer.collect().loss).all():
+                save(self)
+                self.record.saved_at = step
+
+    def _observation(self, phase: Phase, losses: PhaseLosses, heldout: Any) -> Observation:
+        rows = losses.row_loss
+        tokens = np.full(rows.shape, self.trainer.shape.context, np.int64)
+        step = self.state.step + phase.steps
+        return Observation(rows, tokens, phase.plan.source, phase.landed.weights, step, heldout)
+
+    def _refuse_divergence(self, phase: Phase, losses: PhaseLosses) -> None:
+        """Stop a run whose loss is no longer a number, before anything learns from it."""
+        bad = np.flatnonzero(~np.isfinite(losses.loss))
+        if len(bad) == 0:
+            return
+        counts = np.bincount(phase.plan.source[bad[0]].ravel(), minlength=len(self.director.sources))
+        rows = ", ".join(f"{n} x {count}" for n, count in zip(self.director.sources.names, counts, strict=True) if count)
+        last = self.folder.checkpoints.newest_valid()[0]
+        raise RunError(
+            f"the loss is {losses.loss[bad[0]]} at step {self.state.step + int(bad[0]) + 1} (stage {phase.stage.name!r}, "
+            f"phase {self.state.phase}; rows of that step: {rows}); the checkpoint of step {last} is good; "
+            "lower optimizer.lr, or set optimizer.clip, and start anew"
+        )
+
+    def ask_to_stop(self, signal_number: int) -> None:
+        """End the run after the present step."""
+        self._asked = signal_number
+
+
+@contextmanager
+def _signals(experiment: Experiment) -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into a wish to stop; a second one stops at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, previous[number])
+        experiment.ask_to_stop(number)
+
+    previous: dict[int, Any] = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        previous[number] = signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, old in previous.items():
+            signal.signal(number, old)

@@ -1,0 +1,76 @@
+"""Field helpers for settings classes: bounded numbers, fractions, step spans, each checked with a clear message."""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+SPAN = "andrea.span"
+_Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+
+
+def number(
+    *,
+    default: Any = attrs.NOTHING,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> Any:
+    """Return an attrs field whose value must be a finite number inside the given bounds.
+
+    Raises ValueError, naming bound and value, when the settings class is built with a number outside of them.
+    """
+    return attrs.field(default=default, validator=_bounds(above, at_least, at_most), metadata=metadata or {})
+
+
+def positive(*, default: Any = attrs.NOTHING, at_most: float | None = None) -> Any:
+    """Return a field for a number > 0, optionally with an upper bound."""
+    return number(default=default, above=0, at_most=at_most)
+
+
+def fraction(*, default: Any = attrs.NOTHING) -> Any:
+    """Return a field for a number in [0, 1]."""
+    return number(default=default, at_least=0, at_most=1)
+
+
+def span(*, default: Any = attrs.NOTHING, at_least: float | None = None) -> Any:
+    """Return a field for a number of steps that a scenario's `scale` multiplies (a span, not a cadence)."""
+    return number(default=default, at_least=at_least, metadata={SPAN: True})
+
+
+def one_of(*names: str, default: Any = attrs.NOTHING) -> Any:
+    """Return a field for one of the given words."""
+
+    def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+        if value not in names:
+            raise ValueError(f"{attribute.name} must be one of {', '.join(map(repr, names))}, got {value!r}")
+
+    return attrs.field(default=default, validator=check)
+
+
+def weights_by_source(*, default: Any = attrs.NOTHING) -> Any:
+    """Return a field for a table `source = number`, every number in [0, 1]."""
+
+    def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+        for source, number_ in value.items():
+            if not 0 <= number_ <= 1:
+                raise ValueError(f"{attribute.name}.{source} must be between 0 and 1, got {number_!r}")
+
+    return attrs.field(default=default, validator=check)
+
+
+def _bounds(above: float | None, at_least: float | None, at_most: float | None) -> _Check:
+    def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+        if value is None:
+            return
+        if above is not None and not value > above:
+            raise ValueError(f"{attribute.name} must be greater than {above}, got {value!r}")
+        if at_least is not None and not value >= at_least:
+            raise ValueError(f"{attribute.name} must be at least {at_least}, got {value!r}")
+        if at_most is not None and not value <= at_most:
+            raise ValueError(f"{attribute.name} must be at most {at_most}, got {value!r}")
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ValueError(f"{attribute.name} must be finite, got {value!r}")
+
+    return check

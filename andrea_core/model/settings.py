@@ -1,0 +1,82 @@
+"""Settings of the model and the optimiser, and the named model sizes."""
+
+import attrs
+
+from andrea_core.fields import fraction, number, one_of, positive, span
+from andrea_core.spelling import nearest
+
+
+@attrs.frozen
+class ModelShape:
+    """The size of a decoder: `layers` blocks of `width` channels and `heads` heads over at most `context` tokens.
+
+    `dropout` is the probability of dropping an activation while training. Raises ValueError when a size is below 1 or
+    the heads do not divide the width.
+    """
+
+    layers: int = number(at_least=1)
+    heads: int = number(at_least=1)
+    width: int = number(at_least=1)
+    context: int = number(at_least=1)
+    dropout: float = fraction(default=0.0)
+
+    def __attrs_post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not divisible by heads {self.heads}")
+
+
+PRESETS = {
+    "andrea-12m": ModelShape(layers=6, heads=12, width=384, context=1024),
+    "andrea-120m": ModelShape(layers=12, heads=12, width=768, context=1024),
+    "laptop": ModelShape(layers=4, heads=4, width=128, context=128),
+    "tiny": ModelShape(layers=2, heads=2, width=32, context=32),
+}
+"""The named sizes. `andrea-*` are those of the ANDREA models; `laptop` and `tiny` are this project's own."""
+
+
+@attrs.frozen
+class ModelSettings:
+    """The `[model]` table: a preset's name, or sizes, or a preset with some sizes replaced."""
+
+    preset: str | None = None
+    layers: int | None = number(default=None, at_least=1)
+    heads: int | None = number(default=None, at_least=1)
+    width: int | None = number(default=None, at_least=1)
+    context: int | None = number(default=None, at_least=1)
+    dropout: float = fraction(default=0.0)
+
+    def resolve(self) -> ModelShape:
+        """Return the shape that the settings name; raises ValueError when they name none, or one that cannot be."""
+        sizes = {name: getattr(self, name) for name in ("layers", "heads", "width", "context")}
+        given = {name: size for name, size in sizes.items() if size is not None}
+        if self.preset is not None:
+            return attrs.evolve(_preset(self.preset), **given, dropout=self.dropout)
+        missing = [name for name in sizes if name not in given]
+        if missing:
+            raise ValueError(f"without a preset the model also needs {', '.join(missing)}")
+        return ModelShape(**given, dropout=self.dropout)
+
+
+@attrs.frozen
+class OptimizerSettings:
+    """The `[optimizer]` table: AdamW (Loshchilov, Hutter 2019) with linear warm-up, decay and global-norm clipping.
+
+    `lr` is the peak learning rate and `final` the fraction of it that the cosine ends at; `warmup` counts steps (0 for
+    none). `weight_decay` acts on matrices only. `clip` bounds the L2 norm of all gradients together; 0 switches it off.
+    """
+
+    lr: float = positive(default=3e-4)
+    warmup: int = span(default=2000, at_least=0)
+    schedule: str = one_of("cosine", "constant", default="cosine")
+    final: float = fraction(default=0.1)
+    beta1: float = fraction(default=0.9)
+    beta2: float = fraction(default=0.999)
+    eps: float = positive(default=1e-8)
+    weight_decay: float = number(default=0.1, at_least=0)
+    clip: float = number(default=1.0, at_least=0)
+
+
+def _preset(name: str) -> ModelShape:
+    if name not in PRESETS:
+        raise ValueError(f"unknown model preset {name!r}{nearest(name, PRESETS)}")
+    return PRESETS[name]

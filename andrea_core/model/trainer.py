@@ -1,0 +1,169 @@
+"""The trainer: one optimiser step at a time, what a phase showed kept on the device until asked, exact resume."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+
+from andrea_core.errors import RunError
+from andrea_core.model.gpt import GPT, build_model
+from andrea_core.model.optimiser import build_optimiser, moments, restore_moments
+from andrea_core.model.randomness import random_state, restore_random_state
+from andrea_core.model.schedule import learning_rate
+from andrea_core.model.settings import ModelShape, OptimizerSettings
+from andrea_core.rng import seed_of
+
+Tokens = npt.NDArray[np.integer[Any]] | Tensor
+
+
+@attrs.frozen(eq=False)
+class PhaseLosses:
+    """What the steps of a phase showed, one entry a step.
+
+    `row_loss` (steps, rows) holds each row's summed loss in nats, `loss` (steps,) the mean in nats a token over all
+    rows, `grad_norm` (steps,) the global L2 norm of the gradients before clipping, `lr` (steps,) the learning rate.
+    """
+
+    row_loss: npt.NDArray[np.float64]
+    loss: npt.NDArray[np.float32]
+    grad_norm: npt.NDArray[np.float32]
+    lr: npt.NDArray[np.float64]
+
+
+class Trainer:
+    """A model, its optimiser, and the record of the phase in progress.
+
+    Nothing in `step` waits for the device. On the CPU equal seeds, data and thread counts give equal bits, also across
+    `state` and `load`. Construction seeds PyTorch's global generators, from which dropout draws.
+    """
+
+    def __init__(
+        self,
+        shape: ModelShape,
+        optimizer: OptimizerSettings,
+        *,
+        vocabulary: int,
+        rows: int,
+        total_steps: int,
+        seed: int,
+        device: str | torch.device = "cpu",
+    ) -> None:
+        self.shape, self.settings = shape, optimizer
+        self.vocabulary, self.rows, self.total_steps = vocabulary, rows, total_steps
+        self.device = torch.device(device)
+        self.model: GPT = build_model(shape, vocabulary, seed_of(seed, "weights"), self.device)
+        self.optimizer = build_optimiser(self.model, optimizer)
+        self.steps_done = 0
+        self._filled = 0
+        self._record = self._blank(1)
+        torch.manual_seed(seed_of(seed, "dropout"))
+
+    @property
+    def phase_steps(self) -> int:
+        """The number of steps taken since the phase began."""
+        return self._filled
+
+    def begin(self, max_steps: int) -> None:
+        """Start a new phase of at most `max_steps` steps; a longer one only costs a copy."""
+        self.clear()
+        if max_steps > len(self._record):
+            self._record = self._blank(max_steps)
+
+    def clear(self) -> None:
+        """Forget what the phase showed."""
+        self._filled = 0
+
+    def step(self, inputs: Tokens, targets: Tokens) -> None:
+        """Take one optimiser step on tokens and their successors, both (rows, context) integers.
+
+        Raises ValueError for another number of rows, or rows longer than the context.
+        """
+        self._check(inputs, targets)
+        losses_BT = self.model.token_losses(self._tokens(inputs), self._tokens(targets))
+        loss = losses_BT.mean()
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = self._clip()
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(self.steps_done, self.settings, self.total_steps)
+        self.optimizer.step()
+        self._note(losses_BT.detach(), loss.detach(), norm)
+        self.steps_done += 1
+
+    def collect(self) -> PhaseLosses:
+        """Return what the phase showed so far, in one copy from the device; values that are not finite stay so."""
+        record = self._record[: self._filled].cpu().numpy()
+        first = self.steps_done - self._filled
+        rates = [learning_rate(step, self.settings, self.total_steps) for step in range(first, self.steps_done)]
+        return PhaseLosses(
+            row_loss=record[:, :-2].astype(np.float64),
+            loss=record[:, -2].copy(),
+            grad_norm=record[:, -1].copy(),
+            lr=np.array(rates, dtype=np.float64),
+        )
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Any]]:
+        """Return all that a resume needs: the model's tensors, the optimiser's, and numbers and arrays.
+
+        The tensors are the live ones, not copies: write them out before the next step.
+        """
+        model = {name: tensor.detach() for name, tensor in self.model.state_dict().items()}
+        extra = {"steps_done": self.steps_done, "record": self._record[: self._filled].cpu().numpy().copy()}
+        return model, moments(self.model, self.optimizer), extra | random_state(self.device)
+
+    def load(self, model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], extra: Mapping[str, Any]) -> None:
+        """Continue from what `state` returned, copying every tensor; raises RunError when it is of another model."""
+        self._load_model(model)
+        restore_moments(self.model, self.optimizer, optimizer)
+        record = np.asarray(extra["record"], dtype=np.float32).reshape(-1, self.rows + 2)
+        self.begin(len(record))
+        self._record[: len(record)] = torch.from_numpy(record.copy())
+        self._filled = len(record)
+        self.steps_done = int(extra["steps_done"])
+        restore_random_state(self.device, extra)
+
+    def _load_model(self, tensors: Mapping[str, Tensor]) -> None:
+        own = self.model.state_dict()
+        for name in sorted(own.keys() ^ tensors.keys()):
+            where = "lacks" if name in own else "has the unknown"
+            raise RunError(f"the checkpoint's model {where} tensor {name}: it belongs to another model")
+        for name, tensor in tensors.items():
+            if tensor.shape != own[name].shape:
+                shapes = f"{tuple(tensor.shape)} in the checkpoint, {tuple(own[name].shape)} in the scenario"
+                raise RunError(f"the model's tensor {name} is {shapes}: it belongs to another model")
+        with torch.no_grad():
+            for name, tensor in tensors.items():
+                own[name].copy_(tensor)
+
+    def _check(self, inputs: Tokens, targets: Tokens) -> None:
+        if inputs.shape != targets.shape or inputs.shape[0] != self.rows or inputs.shape[1] > self.shape.context:
+            got = f"inputs {tuple(inputs.shape)}, targets {tuple(targets.shape)}"
+            raise ValueError(f"a batch is ({self.rows}, up to {self.shape.context}) tokens twice, got {got}")
+
+    def _tokens(self, tokens: Tokens) -> Tensor:
+        host = tokens if isinstance(tokens, Tensor) else torch.from_numpy(np.array(tokens, dtype=np.int64))
+        return host.to(self.device, non_blocking=True)
+
+    def _clip(self) -> Tensor:
+        parameters = [p for p in self.model.parameters() if p.grad is not None]
+        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+        if self.settings.clip:
+            clip_grads_with_norm_(parameters, self.settings.clip, norm)
+        return norm
+
+    def _note(self, losses_BT: Tensor, loss: Tensor, norm: Tensor) -> None:
+        if self._filled == len(self._record):
+            self._record = torch.cat([self._record, self._blank(len(self._record))])
+        entry = self._record[self._filled]
+        torch.sum(losses_BT, 1, out=entry[:-2])
+        entry[-2], entry[-1] = loss, norm
+        self._filled += 1
+
+    def _blank(self, steps: int) -> Tensor:
+        # One tensor holds rows, loss and norm of each step, so that a phase costs one copy to the host.
+        return torch.zeros(steps, self.rows + 2, device=self.device)

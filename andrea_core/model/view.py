@@ -1,0 +1,109 @@
+"""What a probe sees of a run: losses, held-out text and samples of the model, nothing that could change it."""
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from andrea_core.contracts import Integers, Vector
+from andrea_core.data.windows import spaced_windows
+from andrea_core.model.generate import Sampling, generate_tokens
+from andrea_core.model.gpt import GPT
+from andrea_core.model.quiet import quiet
+from andrea_core.model.settings import ModelShape
+
+if TYPE_CHECKING:
+    from andrea_core.data.corpus import Corpus
+    from andrea_core.data.tokenizer import Tokenizer
+
+LOGITS_AT_ONCE = {"cpu": 2**19, "cuda": 2**27}
+"""Logits computed together: small enough for the caches of a CPU, large enough to fill a GPU."""
+
+
+class ModelView:
+    """A read-only look at the model after `step` steps. Training goes on bit for bit as if nobody had looked."""
+
+    def __init__(self, model: GPT, corpus: "Corpus", step: int) -> None:
+        self._model, self._corpus, self._step = model, corpus, step
+
+    @property
+    def step(self) -> int:
+        """The number of finished optimiser steps."""
+        return self._step
+
+    @property
+    def shape(self) -> ModelShape:
+        """The model's size."""
+        return self._model.shape
+
+    @property
+    def tokenizer(self) -> "Tokenizer":
+        """The tokenizer of the corpus."""
+        return self._corpus.tokenizer
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the sources, in the scenario's order."""
+        return tuple(source.name for source in self._corpus.sources)
+
+    def heldout(self, source_index: int, max_tokens: int) -> Integers:
+        """Return windows (n, context + 1) of a source's held-out text, always the same ones.
+
+        They predict at most `max_tokens` tokens (but at least one window) and are spread over the text; a short text
+        gives one shorter window, a source without held-out text none.
+        """
+        text = self._corpus.sources[source_index].heldout
+        return spaced_windows(
+            text.tokens,
+            text.offsets,
+            separator=self.tokenizer.separator,
+            context=self.shape.context,
+            max_tokens=max_tokens,
+        )
+
+    def token_losses(self, windows: npt.NDArray[np.integer]) -> Vector:
+        """Return the cross-entropy (n, T) in nats of the last T tokens of windows (n, T + 1), T <= context."""
+        tokens = np.asarray(windows, dtype=np.int64)
+        rows, length = tokens.shape[0], tokens.shape[1] - 1
+        device = self._model.head.weight.device
+        budget = LOGITS_AT_ONCE.get(device.type, LOGITS_AT_ONCE["cpu"])
+        batch = max(1, budget // max(1, length * self._model.vocabulary))
+        losses = np.empty((rows, length))
+        with quiet(self._model):
+            for start in range(0, rows, batch):
+                part = torch.from_numpy(tokens[start : start + batch].copy()).to(device)
+                losses[start : start + batch] = self._model.token_losses(part[:, :-1], part[:, 1:]).cpu().numpy()
+        return losses
+
+    def row_losses(self, windows: npt.NDArray[np.integer]) -> Vector:
+        """Return the summed cross-entropy (n,) in nats of each of the windows (n, T + 1)."""
+        return np.asarray(self.token_losses(windows).sum(1))
+
+    def generate(
+        self, prompt: str, tokens: int, temperature: float, top_k: int, rng: np.random.Generator, top_p: float = 1.0
+    ) -> str:
+        """Return `tokens` new tokens as text, without the prompt; a new document starts on a new line."""
+        start = [self.tokenizer.separator, *map(int, self.tokenizer.encode(prompt))]
+        sampling = Sampling(temperature, top_k, top_p)
+        return self._text(generate_tokens(self._model, start, tokens, sampling, rng))
+
+    def bits_per_byte(self, windows: npt.NDArray[np.integer]) -> float:
+        """Return the loss of windows (n, T + 1) in bits per UTF-8 byte of the predicted text, NaN without any.
+
+        Tokens without bytes, as the separator, count neither in the loss nor in the bytes.
+        """
+        size = self.tokenizer.byte_lengths[np.asarray(windows, dtype=np.int64)[:, 1:]]
+        total = int(size.sum())
+        return float(self.token_losses(windows)[size > 0].sum() / math.log(2) / total) if total else math.nan
+
+    def _text(self, tokens: Iterable[int]) -> str:
+        documents: list[list[int]] = [[]]
+        for token in tokens:
+            if token == self.tokenizer.separator:
+                documents.append([])
+            else:
+                documents[-1].append(token)
+        return "\n".join(self.tokenizer.decode(document) for document in documents)

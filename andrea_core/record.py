@@ -1,0 +1,148 @@
+"""What a run writes down: the rows of its tables, and what observers and the display are told."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from andrea_core.contracts import Findings, Observer, Outcome
+from andrea_core.model.trainer import PhaseLosses
+from andrea_core.phase import Director, Event, Phase, State
+from andrea_core.progress import PhaseReport, Progress
+from andrea_core.runs.recorder import Recorder
+from andrea_core.stopwatch import ACCOUNTS, Stopwatch
+
+
+@attrs.define(eq=False)
+class Record:
+    """Books finished phases and findings, and passes them on."""
+
+    recorder: Recorder
+    director: Director
+    progress: Progress
+    groups: Mapping[str, str]
+    """Where each probe's measurements go."""
+    observers: list[tuple[str, Observer, Any]]
+    tokens_per_step: int
+    saved_at: int = -1
+    _seconds: float = 0.0
+    _steps: int = 0
+
+    def phase(
+        self,
+        before: State,
+        after: State,
+        phase: Phase,
+        losses: PhaseLosses,
+        outcome: Outcome,
+        events: Sequence[Event],
+        watch: Stopwatch,
+    ) -> None:
+        """Write a finished phase down."""
+        steps = self.recorder["steps"]
+        tokens = np.full(phase.steps, self.tokens_per_step, np.int64)
+        norms = losses.grad_norm.astype(np.float32)
+        steps.extend({"loss": losses.loss, "lr": losses.lr, "grad_norm": norms, "tokens": tokens})
+        seconds = watch.read()
+        if not len(self.recorder["phases"]):
+            for name in ACCOUNTS:
+                self.recorder.code("phases", "seconds", name)
+        self.recorder["phases"].append(self._row(before, after, phase, outcome) | {"seconds": seconds})
+        self.recorder["phases/notes"].append(dict(phase.landed.proposal.notes))
+        for kind, text in events:
+            self.event(before.step, kind, text)
+        self._seconds, self._steps = self._seconds + float(seconds.sum()), self._steps + phase.steps
+        self.recorder.tick()
+        self._tell(before, after, phase, losses, outcome)
+
+    def findings(self, step: int, findings: Findings) -> None:
+        """Write down what probes found at a step."""
+        for name, measured in findings.measured.items():
+            row = {key: _value(found.value) for key, found in measured.items() if key != "stop"}
+            self.recorder[self.groups[name]].append({"step": np.int64(step), **row})
+            for key, found in measured.items():
+                if found.status != "ok":
+                    self.event(step, "probe", f"{name}.{key}: {found.status}")
+        if findings.stop:
+            self.event(step, "stop", findings.stop)
+
+    def event(self, step: int, kind: str, text: str) -> None:
+        """Write an event down and show it."""
+        self.recorder["events"].append({"step": np.int64(step), "kind": kind, "text": text})
+        if kind != "stage":
+            self.progress.note(f"step {step}: {text}")
+
+    def report(self, before: State, after: State, phase: Phase, losses: PhaseLosses, total: int) -> PhaseReport:
+        """Return what the display shows of a phase; rates are means over what this process trained."""
+        rate = self._seconds / max(self._steps, 1)
+        return PhaseReport(
+            step=after.step,
+            total=total,
+            phase=before.phase,
+            steps=phase.steps,
+            stage=phase.stage.name,
+            policy=phase.policy,
+            loss=float(losses.loss.mean()),
+            tokens_per_second=self.tokens_per_step / max(rate, 1e-9),
+            seconds_left=rate * (total - after.step),
+            weights=phase.landed.weights,
+        )
+
+    def close(self) -> None:
+        """Write everything out and let the observers go."""
+        self.recorder.flush()
+        for name, observer, handle in self.observers:
+            try:
+                observer.close(handle)
+            except Exception as error:
+                self.progress.note(f"observer {name} failed to close: {error}")
+        self.observers = []
+
+    def _row(self, before: State, after: State, phase: Phase, outcome: Outcome) -> dict[str, Any]:
+        ledger = self.director.sampler.ledger(after.sampler, after.trained)
+        return {
+            "start": np.int64(before.step),
+            "steps": np.int64(phase.steps),
+            "stage": self.recorder.code("phases", "stage", phase.stage.name),
+            "policy": self.recorder.code("phases", "policy", phase.policy),
+            "requested": phase.landed.requested,
+            "weights": phase.landed.weights,
+            "lower": phase.region.lower,
+            "upper": phase.region.upper,
+            "drawn": outcome.observation.rows_by_source(),
+            "trained": outcome.observation.tokens_by_source(),
+            "owed": after.sampler.carry,
+            "reward": np.where(outcome.seen, outcome.reward, np.nan),
+            "loss": outcome.loss,
+            "epochs": ledger.epochs,
+        }
+
+    def _tell(self, before: State, after: State, phase: Phase, losses: PhaseLosses, outcome: Outcome) -> None:
+        """Tell the observers; one that fails is reported and dropped, never the run."""
+        if not self.observers:
+            return
+        names = self.director.sources.names
+        told = {
+            "phase": before.phase,
+            "start": before.step,
+            "steps": phase.steps,
+            "stage": phase.stage.name,
+            "policy": phase.policy,
+            "loss": float(losses.loss.mean()),
+            "lr": float(losses.lr[-1]),
+            "weights": dict(zip(names, phase.landed.weights.tolist(), strict=True)),
+            "reward": dict(zip(names, np.where(outcome.seen, outcome.reward, np.nan).tolist(), strict=True)),
+            "trained": dict(zip(names, outcome.observation.tokens_by_source().tolist(), strict=True)),
+        }
+        for entry in list(self.observers):
+            name, observer, handle = entry
+            try:
+                observer.phase(handle, told)
+            except Exception as error:
+                self.observers.remove(entry)
+                self.event(after.step, "observer", f"observer {name} failed and is dropped: {error}")
+
+
+def _value(value: Any) -> Any:
+    return value if isinstance(value, str) else np.asarray(value, np.float64)

@@ -1,0 +1,40 @@
+"""The summary of a run as a table for the terminal."""
+
+import math
+
+from rich.table import Table
+from rich.text import Text
+
+from andrea_core.report.summary import SummaryRow, mean_bits, summary_rows
+from andrea_core.runs.store import Run
+
+MISSING = "-"
+
+
+def summary_table(run: Run) -> Table:
+    """Return a row a source: requested, drawn and trained share in per cent, held-out bits per byte over the run."""
+    rows = summary_rows(run)
+    table = Table(caption="Shares in %, held-out loss in bits per byte.", caption_justify="left", pad_edge=False)
+    table.add_column("source", no_wrap=True)
+    for name in ("requested", "drawn", "trained", *(rows[0].bits if rows else ())):
+        table.add_column(Text(name), justify="right")
+    for row in rows:
+        table.add_row(Text(row.source), *_shares(row), *(number(value) for value in row.bits.values()))
+    if len(rows) > 1 and rows[0].bits:
+        table.add_section()
+        table.add_row("mean", "", "", "", *(number(value) for value in mean_bits(rows).values()), style="bold")
+    return table
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with that many decimals, a dash when there is none."""
+    return f"{value:.{digits}f}" if math.isfinite(value) else MISSING
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent with one decimal; exactly nothing is "0", so that an exclusion is seen."""
+    return "0" if share == 0 else number(100 * share, 1)
+
+
+def _shares(row: SummaryRow) -> tuple[str, str, str]:
+    return percent(row.requested), percent(row.drawn), percent(row.trained)

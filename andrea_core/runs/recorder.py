@@ -1,0 +1,180 @@
+"""The recorder: buffers rows and writes whole zarr chunks, so that a crash never leaves half a record."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+
+from andrea_core.runs.files import disk_errors
+
+CHUNK = 512
+
+
+class Table:
+    """Arrays of one zarr group that grow together, a row a record.
+
+    Rows of the unfinished chunk stay in memory and are written anew with the chunk, never read back: what is on disk
+    is a prefix of the record whenever the process dies, and a checkpoint that keeps these rows can rewrite the chunk.
+    """
+
+    def __init__(self, root: zarr.Group, name: str):
+        self._root, self.name = root, name
+        self._arrays: dict[str, Any] = {}
+        self._tail: dict[str, list[Any]] = {}
+        self._start = 0  # the row at which the tail begins
+        self._pending = 0  # rows of the tail
+        self._clean = 0  # rows of the tail that are on disk
+
+    def __len__(self) -> int:
+        return self._start + self._pending
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add one record; where a column has no value stands NaN, 0 or an empty text."""
+        for key in row:
+            if key not in self._tail:
+                self._tail[key] = [_blank(row[key])] * self._pending
+        for key, values in self._tail.items():
+            values.append(row[key] if key in row else _blank(values[-1] if values else self._sample(key)))
+        self._pending += 1
+
+    def extend(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Add many records at once."""
+        for values in zip(*columns.values(), strict=True):
+            self.append(dict(zip(columns, values, strict=True)))
+
+    def flush(self) -> None:
+        """Write what is not on disk yet; full chunks leave the memory."""
+        if self._pending == self._clean:
+            return
+        for key, values in self._tail.items():
+            array = self._arrays.get(key) or self._create(key, values[0])
+            array.resize((len(self), *array.shape[1:]))
+            array[self._start :] = _block(values, array.dtype)
+        full = self._pending - self._pending % CHUNK
+        self._tail = {key: values[full:] for key, values in self._tail.items()}
+        self._start, self._pending = self._start + full, self._pending - full
+        self._clean = self._pending
+
+    @property
+    def ripe(self) -> bool:
+        """Whether a chunk is full."""
+        return self._pending >= CHUNK
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps: where the unfinished chunk starts, and its rows."""
+        tail = {key: _packed(values) for key, values in self._tail.items()}
+        return {"start": self._start, "pending": self._pending, "tail": tail}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go back to a state: later rows are dropped, the unfinished chunk is written anew."""
+        self._start, self._pending = state["start"], state["pending"]
+        self._tail = {key: list(values) for key, values in state["tail"].items()}
+        group: Any = self._root.require_group(self.name)
+        self._arrays = dict(group.arrays())
+        for key in self._arrays.keys() - self._tail.keys():  # a column that appeared after the checkpoint
+            del self._arrays[key]
+            del group[key]
+        for key, array in self._arrays.items():
+            array.resize((len(self), *array.shape[1:]))
+            if self._pending:
+                array[self._start :] = _block(self._tail[key], array.dtype)
+        self._clean = self._pending
+
+    def _sample(self, key: str) -> Any:
+        array = self._arrays[key]
+        return "" if array.dtype.kind in "OT" else np.zeros(array.shape[1:], array.dtype)
+
+    def _create(self, key: str, value: Any) -> Any:
+        text = isinstance(value, str)
+        one = np.asarray(value)
+        shape = () if text else one.shape
+        self._arrays[key] = self._root.require_group(self.name).create_array(
+            key,
+            shape=(0, *shape),
+            chunks=(CHUNK, *shape),
+            dtype=str if text else one.dtype,
+            fill_value="" if text else float("nan") if one.dtype.kind == "f" else 0,
+        )
+        return self._arrays[key]
+
+
+class Recorder:
+    """All tables of a run, flushed when a chunk is full, at checkpoints, and now and then for those who watch."""
+
+    def __init__(self, path: Path, attributes: Mapping[str, Any], *, every_seconds: float | None = None):
+        with disk_errors(str(path)):
+            self._root = zarr.open_group(path, mode="a")
+            self._root.attrs.update(dict(attributes))
+        self._tables: dict[str, Table] = {}
+        self._names: dict[str, list[str]] = {}
+        self._every, self._last = every_seconds, time.monotonic()
+        self._path = path
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._tables:
+            self._tables[name] = Table(self._root, name)
+        return self._tables[name]
+
+    def code(self, table: str, array: str, name: str) -> np.int32:
+        """Return the integer that stands for a text in an array; the texts are the array's attribute `names`."""
+        names = self._names.setdefault(f"{table}/{array}", [])
+        if name not in names:
+            names.append(name)
+        return np.int32(names.index(name))
+
+    def tick(self) -> None:
+        """Write what is ripe."""
+        due = self._every is not None and time.monotonic() - self._last >= self._every
+        for table in self._tables.values():
+            if table.ripe:
+                with disk_errors(str(self._path)):
+                    table.flush()
+        if due:
+            self.flush()
+            self._last = time.monotonic()
+
+    def flush(self) -> None:
+        """Write everything."""
+        with disk_errors(str(self._path)):
+            for table in self._tables.values():
+                table.flush()
+            for array, names in self._names.items():
+                if array in self._root:
+                    self._root[array].attrs["names"] = names
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        tables = {name: table.state() for name, table in self._tables.items()}
+        return {"tables": tables, "names": {array: tuple(names) for array, names in self._names.items()}}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Cut every table back to a checkpoint; tables that began later vanish."""
+        for name, member in sorted(self._root.members(max_depth=None)):
+            if isinstance(member, zarr.Array) and name.rpartition("/")[0] not in state["tables"]:
+                del self._root[name]
+        self._names = {array: list(names) for array, names in state["names"].items()}
+        for name, table in state["tables"].items():
+            self[name].restore(table)
+
+
+def _blank(value: Any) -> Any:
+    """Return what stands in a row that has no value of this kind: NaN, 0 or an empty text."""
+    if isinstance(value, str):
+        return ""
+    array = np.asarray(value)
+    return np.full_like(array, np.nan) if array.dtype.kind == "f" else np.zeros_like(array)
+
+
+def _block(values: list[Any], dtype: Any) -> Any:
+    if isinstance(values[0], str):
+        return np.array(values, dtype=object)
+    return np.stack([np.asarray(value, dtype) for value in values])
+
+
+def _packed(values: list[Any]) -> Any:
+    if not values or isinstance(values[0], str):
+        return tuple(values)
+    return np.stack([np.asarray(value) for value in values])

@@ -1,0 +1,146 @@
+"""Opens a run folder for reading: numpy arrays, decoded names and data frames of everything that was recorded."""
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import zarr
+
+from andrea_core.errors import RunError
+from andrea_core.runs.table import Array, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCENARIO, STORE = "scenario.toml", "run.zarr"
+REMEDY = "Name the folder that `andrea run` printed: it holds scenario.toml and run.zarr."
+_STEPS = ("loss", "lr", "grad_norm", "tokens")
+_PHASES = ("start", "steps", "stage", "policy")
+_BY_SOURCE = ("requested", "weights", "lower", "upper", "drawn", "trained", "reward", "loss", "epochs")
+
+
+class Run:
+    """A recorded run, read-only. Arrays are read when first used; what was not recorded has no rows.
+
+    `steps`, `phases`, `evals`, `samples` and `events` map an array's name to the array; `notes` and `probes` map a
+    name to an array (phases, K) and to such a mapping. Rows are steps, phases, measurements; K is `len(sources)`.
+    """
+
+    def __init__(self, folder: Path, store: zarr.Group) -> None:
+        """Wrap an open store; use `open_run`."""
+        self.folder = folder
+        self.attributes: Mapping[str, Any] = cast("dict[str, Any]", store.attrs.asdict())
+        self.sources: list[str] = [str(name) for name in self.attributes["sources"]]
+        self.name = str(self.attributes.get("name", folder.name))
+        self._store = store
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}, {len(self.sources)} sources, {self.steps.rows} steps, {self.phases.rows} phases)"
+
+    @cached_property
+    def steps(self) -> Table:
+        """One row a step: loss (nats a token), lr, grad_norm, tokens (in the step)."""
+        return self._table("steps", dict.fromkeys(_STEPS, ()))
+
+    @cached_property
+    def phases(self) -> Table:
+        """One row a phase: start, steps, stage, policy; and requested, weights, drawn, trained, ... (phases, K)."""
+        by_source = dict.fromkeys(_BY_SOURCE, (len(self.sources),))
+        return self._table("phases", {**dict.fromkeys(_PHASES, ()), **by_source, "seconds": (0,)})
+
+    @cached_property
+    def notes(self) -> Mapping[str, Array]:
+        """What policies noted, name to (phases, K); NaN where the acting policy noted nothing."""
+        notes = self._table("phases/notes", {})
+        return {name: _fitted(notes[name], self.phases.rows) for name in notes}
+
+    @cached_property
+    def evals(self) -> Table:
+        """One row a held-out measurement: step, bits_per_byte (rows, K)."""
+        return self._table("eval", {"step": (), "bits_per_byte": (len(self.sources),)})
+
+    @cached_property
+    def samples(self) -> Table:
+        """One row a generated text: step, text, score."""
+        return self._table("samples", {"step": (), "text": (), "score": ()})
+
+    @cached_property
+    def events(self) -> Table:
+        """One row an event: step, kind, text."""
+        return self._table("events", {"step": (), "kind": (), "text": ()})
+
+    @cached_property
+    def probes(self) -> Mapping[str, Table]:
+        """Each probe's measurements, with `step`, by the probe's name."""
+        group = self._group("probes")
+        names = [] if group is None else sorted(str(name) for name in group.group_keys())
+        return {name: self._table(f"probes/{name}", {"step": ()}) for name in names}
+
+    @cached_property
+    def scenario(self) -> str:
+        """The resolved scenario's text; empty when the file is gone."""
+        path = self.folder / SCENARIO
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+    @property
+    def weights(self) -> "pd.DataFrame":
+        """The landed weights as a frame: a row a phase (indexed by its first step), a column a source."""
+        return self.frame("weights")
+
+    def frame(self, what: str) -> "pd.DataFrame":
+        """Return a pandas frame.
+
+        `what` is "steps", "phases" (scalar columns, names decoded), "evals" (tidy: step, source, bits_per_byte),
+        "samples", "events", "probes/NAME", "notes/NAME", or one of the arrays of `phases` with a column a source
+        ("weights", "drawn", ...). Raises RunError for anything else.
+        """
+        from andrea_core.runs.frames import frame
+
+        return frame(self, what)
+
+    def _group(self, path: str) -> zarr.Group | None:
+        found = self._store.get(path)
+        return found if isinstance(found, zarr.Group) else None
+
+    def _table(self, path: str, known: Mapping[str, tuple[int, ...]]) -> Table:
+        return Table(self._group(path), known)
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Open a run for reading; `path` is the run's folder or the run.zarr in it.
+
+    Raises RunError, saying what is missing and what to do, when the path is no run.
+    """
+    given = Path(path)
+    folder = given.parent if given.name == STORE else given
+    store = folder / STORE
+    if not given.exists():
+        raise RunError(f"{given}: there is no such folder. {REMEDY}")
+    if not store.is_dir():
+        raise RunError(f"{given}: this is not a run folder, there is no {STORE} in it. {REMEDY}")
+    return Run(folder, _opened(store))
+
+
+def _opened(store: Path) -> zarr.Group:
+    try:
+        group = zarr.open_group(store, mode="r")
+        sources = group.attrs.asdict().get("sources")
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise RunError(f"{store}: the record cannot be read ({_reason(error)}). {REMEDY}") from error
+    if not isinstance(sources, list) or not sources:
+        raise RunError(f"{store}: the record names no sources (root attribute `sources`), so it is no run's. {REMEDY}")
+    return group
+
+
+def _reason(error: Exception) -> str:
+    return f"invalid JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error) or type(error).__name__
+
+
+def _fitted(array: Array, rows: int) -> Array:
+    """Cut an array to `rows`, or lengthen it with NaN."""
+    short = max(0, rows - len(array))
+    return np.concatenate([array[:rows], np.full((short, *array.shape[1:]), np.nan)])

@@ -1,0 +1,99 @@
+"""Stated bounds of the sources, each with the reason it was stated for."""
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+
+import attrs
+import numpy as np
+
+from andrea_core.contracts import Vector
+from andrea_core.errors import ScenarioError
+from andrea_core.simplex.box import frozen
+
+
+@attrs.frozen
+class Bound:
+    """One stated bound of one source: `kind` is "floor", "cap" or "exclusion", `reason` says who stated it."""
+
+    source: str
+    kind: str
+    value: float
+    reason: str
+
+    def __str__(self) -> str:
+        why = f" ({self.reason})" if self.reason and self.reason != self.kind else ""
+        what = "exclusion" if self.kind == "exclusion" else f"{self.kind} {self.value:.12g}"
+        return f"{what} of {self.source}{why}"
+
+
+@attrs.frozen(eq=False)
+class Bounds:
+    """Stated bounds (K,) of the sources `names`; reasons go by source index, absent for the simplex's own 0 and 1."""
+
+    names: tuple[str, ...]
+    lower: Vector
+    upper: Vector
+    lower_reasons: Mapping[int, str] = attrs.field(factory=dict)
+    upper_reasons: Mapping[int, str] = attrs.field(factory=dict)
+
+    @classmethod
+    def free(cls, names: Iterable[str]) -> "Bounds":
+        """Return the bounds of the whole simplex; raises ScenarioError without sources or for a repeated name."""
+        names = tuple(names)
+        if not names:
+            raise ScenarioError("a region needs at least one source; name some in [sources]")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ScenarioError(f"source {twice!r} is named twice; source names must differ")
+        return cls(names, frozen(np.zeros(len(names))), frozen(np.ones(len(names))))
+
+    def restrict(
+        self, floors: Mapping[str, float], caps: Mapping[str, float], exclude: Iterable[str], reason: str
+    ) -> "Bounds":
+        """Return the intersection with further bounds; of two bounds of one kind the tighter keeps its reason."""
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        lower_reasons, upper_reasons = dict(self.lower_reasons), dict(self.upper_reasons)
+        index = {name: i for i, name in enumerate(self.names)}
+        exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+        for name, value in floors.items():
+            i, number = _find(name, index, "floor"), _checked(name, value, "floor")
+            if number > lower[i]:
+                lower[i], lower_reasons[i] = number, reason or "floor"
+        tops = [(name, value, "cap") for name, value in caps.items()] + [(name, 0.0, "exclusion") for name in exclude]
+        for name, value, kind in tops:
+            i, number = _find(name, index, kind), _checked(name, value, kind)
+            if number < upper[i]:
+                upper[i], upper_reasons[i] = number, reason or kind
+        return Bounds(self.names, frozen(lower), frozen(upper), lower_reasons, upper_reasons)
+
+    def floor(self, i: int) -> Bound:
+        """Return the stated lower bound of a source."""
+        return Bound(self.names[i], "floor", float(self.lower[i]), self.lower_reasons.get(i, ""))
+
+    def cap(self, i: int) -> Bound:
+        """Return the stated upper bound of a source; a cap at 0 is an exclusion."""
+        kind = "cap" if self.upper[i] > 0 else "exclusion"
+        return Bound(self.names[i], kind, float(self.upper[i]), self.upper_reasons.get(i, ""))
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint with the nearest known spelling, or the list of what is known."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known are {', '.join(known[:20])}{', ...' if len(known) > 20 else ''}"
+
+
+def _find(name: str, index: Mapping[str, int], kind: str) -> int:
+    if name not in index:
+        raise ScenarioError(f"{kind} of an unknown source {name!r}; {nearest(name, index)}")
+    return index[name]
+
+
+def _checked(name: str, value: float, kind: str) -> float:
+    number = float(value)
+    if not math.isfinite(number) or not 0 <= number <= 1:
+        raise ScenarioError(f"the {kind} of {name} must be between 0 and 1, got {value!r}")
+    return number + 0.0

@@ -1,0 +1,84 @@
+"""The numbers of a region: effective bounds, the masses above and below them, which coordinates are free."""
+
+import math
+from functools import cached_property
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from andrea_core.contracts import Integers, Mask, Vector
+
+PINNED = 2.0**-50
+"""A width at or below this counts as none for dimension, vertices and sampling; bounds still hold bitwise."""
+
+
+def frozen(values: npt.ArrayLike) -> Vector:
+    """Return a read-only float64 copy without negative zeros."""
+    array = np.array(values, dtype=np.float64) + 0.0
+    array.setflags(write=False)
+    return array
+
+
+def exact_sum(values: Vector) -> float:
+    """Return the correctly rounded sum of (K,) numbers; `fsum` on a list is twice as fast as on an array."""
+    return math.fsum(values.tolist())
+
+
+def residual(total: float, values: Vector) -> float:
+    """Return the correctly rounded `total - sum(values)`, without the cancellation of the two-step form."""
+    return math.fsum([total, *(-values).tolist()])
+
+
+@attrs.frozen(eq=False, slots=False)
+class Box:
+    """The set { w : sum w = total, lower <= w <= upper } with tightened bounds (K,), never empty.
+
+    `total` is 1.0, or the nearest sum that the bounds allow when the set is a point within rounding. `is_point` says
+    that the set holds one weight vector only; `lower` and `upper` are then that vector.
+    """
+
+    lower: Vector
+    upper: Vector
+    total: float = 1.0
+    is_point: bool = False
+
+    @cached_property
+    def width(self) -> Vector:
+        """(K,) upper - lower."""
+        return self.upper - self.lower
+
+    @cached_property
+    def free(self) -> Integers:
+        """Indices of the coordinates that can move."""
+        return np.flatnonzero(self.width > PINNED)
+
+    @cached_property
+    def is_free(self) -> Mask:
+        """(K,) True for the coordinates that can move."""
+        return np.asarray(self.width > PINNED)
+
+    @cached_property
+    def above(self) -> float:
+        """The mass above the lower bounds: R = total - sum(lower)."""
+        return residual(self.total, self.lower)
+
+    @cached_property
+    def below(self) -> float:
+        """The slack below the upper bounds: R' = sum(upper) - total."""
+        return -residual(self.total, self.upper)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the set: free coordinates less one, 0 for a point."""
+        return 0 if self.is_point else len(self.free) - 1
+
+    def clip(self, w: Vector) -> Vector:
+        """Return w (..., K) moved into the bounds one by one, negative zeros removed; sums are not kept."""
+        clipped: Vector = np.minimum(np.maximum(w, self.lower), self.upper) + 0.0
+        return clipped
+
+    def holds(self, w: Vector) -> bool:
+        """Return whether w (K,) is legal: bounds bitwise, no negative zero, exact sum equal to `total`."""
+        inside = bool((w >= self.lower).all() and (w <= self.upper).all())
+        return inside and not np.signbit(w).any() and exact_sum(w) == self.total

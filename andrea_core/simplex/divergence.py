@@ -1,0 +1,95 @@
+"""Projection under the Kullback-Leibler divergence (and so under every f-divergence), for one vector or for rows."""
+
+import math
+
+import numpy as np
+
+from andrea_core.contracts import Mask, Vector
+from andrea_core.simplex.box import Box, exact_sum
+from andrea_core.simplex.dual import bracket, bracket_rows
+from andrea_core.simplex.fixup import fix_up, fix_up_rows
+from andrea_core.simplex.projection import REFINEMENTS
+
+
+def kullback_leibler(p: Vector, box: Box) -> Vector:
+    """Return the w of the box with the least sum w log(w / p) for weights p (K,) >= 0 of any positive sum.
+
+    The solution is clip(c p, lower, upper) with one scalar c, the same for every f-divergence. A zero of p stays at its
+    lower bound; if the rest cannot carry the whole mass, the zeros share what is left as equal tiny weights would.
+    """
+    positive = p > 0
+    if not positive.all():
+        p, box = _without_zeros(p, positive, box)
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.log(p)
+        starts, ends = logs - np.log(box.upper), logs - np.log(box.lower)
+        left, right = bracket(logs, starts, ends, box, np.exp)
+        at_upper = starts >= right
+        between = ~at_upper & (ends > left)
+        if not between.any():
+            return fix_up(np.where(at_upper, box.upper, box.lower), box)
+        return fix_up(_refine(p / p[between].max(), at_upper, between, box), box)
+
+
+def _without_zeros(p: Vector, positive: Mask, box: Box) -> tuple[Vector, Box]:
+    """Return an equivalent problem without zeros: they are pinned below, or the rest above and the zeros equal."""
+    carried = exact_sum(np.where(positive, box.upper, box.lower))
+    if carried >= box.total:
+        return np.where(positive, p, 1.0), Box(box.lower, np.where(positive, box.upper, box.lower), box.total)
+    return np.ones_like(p), Box(np.where(positive, box.upper, box.lower), box.upper, box.total)
+
+
+def _refine(p: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
+    """Return c p for the c that the coordinates between their bounds imply, until those stay the same."""
+    x = p
+    for _ in range(REFINEMENTS):
+        fixed = np.where(at_upper, box.upper, box.lower)[~between].tolist()
+        fixed.append(-box.total)
+        x = p * (-math.fsum(fixed) / exact_sum(p[between]))
+        at_upper = x >= box.upper
+        inside = ~at_upper & (x > box.lower)
+        if not inside.any() or (inside == between).all():
+            break
+        between = inside
+    return x
+
+
+def kullback_leibler_rows(rows: Vector, box: Box) -> Vector:
+    """Return the Kullback-Leibler projection of each row (N, K), equal to that of single vectors within rounding."""
+    result = np.empty_like(rows)
+    whole = (rows > 0).all(axis=1)
+    result[~whole] = [kullback_leibler(row, box) for row in rows[~whole]] or 0.0
+    if whole.any():
+        result[whole] = _positive_rows(rows[whole], box)
+    return result
+
+
+def _positive_rows(rows: Vector, box: Box) -> Vector:
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        logs = np.log(rows)
+        starts, ends = logs - np.log(box.upper), logs - np.log(box.lower)
+        left, right = bracket_rows(logs, starts, ends, box, np.exp)
+        at_upper = starts >= right
+        between = ~at_upper & (ends > left)
+        scale = np.where(between, rows, 0.0).max(axis=1, keepdims=True)
+        flat = scale[:, 0] == 0.0
+        scale[flat] = 1.0
+        x = _refine_rows(rows / scale, at_upper, between, box)
+    x[flat] = np.where(at_upper, box.upper, box.lower)[flat]
+    return fix_up_rows(x, box)
+
+
+def _refine_rows(rows: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
+    x = rows
+    for _ in range(REFINEMENTS):
+        fixed = np.where(between, 0.0, np.where(at_upper, box.upper, box.lower)).sum(axis=1)
+        moving = np.where(between, rows, 0.0).sum(axis=1)
+        x = rows * ((box.total - fixed) / np.where(moving > 0, moving, 1.0))[:, None]
+        at_upper = x >= box.upper
+        inside = ~at_upper & (x > box.lower)
+        keep = ~inside.any(axis=1)
+        inside[keep] = between[keep]
+        if (inside == between).all():
+            break
+        between = inside
+    return x

@@ -1,0 +1,126 @@
+"""Whether bounds leave any weights, the tightened bounds if so, and the smallest explanation if not."""
+
+import attrs
+import numpy as np
+
+from andrea_core.contracts import Vector
+from andrea_core.errors import InfeasibleRegion
+from andrea_core.simplex.bounds import Bound, Bounds
+from andrea_core.simplex.box import PINNED, Box, exact_sum, frozen, residual
+from andrea_core.simplex.fixup import fix_up
+
+COMPUTED = 1e-12
+"""Floors or caps that miss a sum of 1 by no more than this, as computed ones do, leave one point within rounding."""
+
+
+@attrs.frozen(eq=False)
+class Verdict:
+    """A feasible set of bounds: its box, and how far it is from exactly one point if it is one within rounding."""
+
+    box: Box
+    rounding: float = 0.0
+
+
+def judge(bounds: Bounds) -> Verdict:
+    """Return the tightened box of feasible bounds; raises InfeasibleRegion with the smallest clash otherwise.
+
+    Decimals whose exact sum is 1 never fail: correctly rounded one by one, they sum to 1 within 2**-53.
+    """
+    lower, upper = bounds.lower, bounds.upper
+    above, below = residual(1.0, lower), -residual(1.0, upper)
+    if (lower > upper).any():
+        raise _crossed(bounds)
+    if above < -COMPUTED:
+        raise _floors_too_high(bounds, -above)
+    if below < -COMPUTED:
+        raise _caps_too_low(bounds, -below)
+    if min(above, below) <= PINNED:
+        corner = lower if above <= below else upper
+        return Verdict(_point(corner, Box(lower, upper)), min(above, below))
+    box = _tighten(lower, upper, above, below)
+    return Verdict(box if len(box.free) > 1 else _point(box.lower, box))
+
+
+def _point(corner: Vector, box: Box) -> Box:
+    """Return the box of one point: the corner, moved to a sum of 1 as far as the bounds allow."""
+    point = frozen(fix_up(corner, box))
+    return Box(point, point, exact_sum(point), is_point=True)
+
+
+def _tighten(lower: Vector, upper: Vector, above: float, below: float) -> Box:
+    """Apply the implied bounds upper <= lower + R and lower >= upper - R'; one pass is enough."""
+    top = np.minimum(upper, _add(lower, above, residual(1.0, np.append(lower, above))))
+    bottom = np.maximum(lower, _add(upper, -below, residual(1.0, np.append(upper, -below))))
+    return Box(frozen(np.minimum(bottom, top)), frozen(top))
+
+
+def _add(values: Vector, high: float, low: float) -> Vector:
+    """Return values + (high + low), rounded once, by Knuth's two-sum; plain addition would round the mass first."""
+    total = values + high
+    shifted = total - values
+    error = (values - (total - shifted)) + (high - shifted)
+    result: Vector = total + (error + low)
+    return result
+
+
+def _crossed(bounds: Bounds) -> InfeasibleRegion:
+    """Explain floors above the caps of the same sources by the pair that is farthest apart."""
+    gap = bounds.lower - bounds.upper
+    i = int(np.argmax(gap))
+    floor, cap = bounds.floor(i), bounds.cap(i)
+    others = [bounds.names[j] for j in np.flatnonzero(gap > 0) if j != i]
+    also = f" (the same holds for {', '.join(others)})" if others else ""
+    raised = f"raise the cap to {floor.value:.12g}" if cap.kind == "cap" else f"admit {floor.source} again"
+    lowered = f"lower the floor to {cap.value:.12g}" if cap.value else "drop the floor"
+    what = f"{floor} lies {gap[i]:.6g} above {cap}{also}"
+    return _error(what, (floor, cap), float(gap[i]), f"{lowered} or {raised}")
+
+
+def _floors_too_high(bounds: Bounds, excess: float) -> InfeasibleRegion:
+    """Explain floors above 1 by the shortest run of largest floors that exceeds 1; every member of it is needed."""
+    clash: list[Bound] = []
+    for i in np.argsort(-bounds.lower, kind="stable"):
+        clash.append(bounds.floor(int(i)))
+        if -residual(1.0, np.array([bound.value for bound in clash])) > COMPUTED:
+            break
+    total = exact_sum(np.array([bound.value for bound in clash]))
+    what = f"{_listed(clash)} sum to {total:.12g}, more than 1"
+    if len(clash) < np.count_nonzero(bounds.lower):
+        what += f"; all floors sum to {1 + excess:.12g}"
+    largest = clash[0]
+    if largest.value >= excess:
+        repair = f"lower floors by {excess:.6g} in total, for example {_to(largest, largest.value - excess)}"
+    else:
+        repair = f"lower floors by {excess:.6g} in total"
+    return _error(what, tuple(clash), excess, repair)
+
+
+def _caps_too_low(bounds: Bounds, shortfall: float) -> InfeasibleRegion:
+    """Explain caps below 1: every cap, exclusions included, takes part, and raising any one mends it."""
+    clash = [bounds.cap(i) for i in range(len(bounds.names))]
+    caps = [bound for bound in clash if bound.kind == "cap"]
+    exclusions = [bound for bound in clash if bound.kind == "exclusion"]
+    parts = [_listed(caps)] if caps else []
+    parts += [_listed(exclusions)] if exclusions else []
+    what = f"{' and '.join(parts)} leave room for {1 - shortfall:.12g}, less than 1"
+    if not caps:
+        return _error(what, tuple(clash), shortfall, f"admit a source, for example {exclusions[0].source}")
+    widest = max(caps, key=lambda bound: bound.value)
+    repair = f"raise caps by {shortfall:.6g} in total, for example {_to(widest, widest.value + shortfall)}"
+    return _error(what, tuple(clash), shortfall, repair)
+
+
+def _error(what: str, clash: tuple[Bound, ...], excess: float, repair: str) -> InfeasibleRegion:
+    message = f"no weights satisfy the bounds: {what}. Smallest repair: {repair}."
+    return InfeasibleRegion(message, clash=clash, excess=excess, repair=repair)
+
+
+def _to(bound: Bound, value: float) -> str:
+    return f"{bound.source} from {bound.value:.12g} to {max(value, 0.0):.12g}"
+
+
+def _listed(bounds: list[Bound], limit: int = 12) -> str:
+    shown = [str(bound) for bound in bounds[:limit]]
+    if len(bounds) > limit:
+        shown.append(f"{len(bounds) - limit} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

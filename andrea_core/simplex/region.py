@@ -1,0 +1,211 @@
+"""The region: the part of the simplex that floors, caps and exclusions leave, immutable and only ever shrinking."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from andrea_core.contracts import Mask, Vector
+from andrea_core.simplex import centres, checking, vertices
+from andrea_core.simplex.bounds import Bounds
+from andrea_core.simplex.box import Box
+from andrea_core.simplex.divergence import kullback_leibler, kullback_leibler_rows
+from andrea_core.simplex.feasibility import Verdict, judge
+from andrea_core.simplex.projection import euclidean, euclidean_rows
+from andrea_core.simplex.sampling import Sampler, prepare
+
+_PROJECTIONS = {"euclidean": (euclidean, euclidean_rows), "kl": (kullback_leibler, kullback_leibler_rows)}
+
+
+class Active(NamedTuple):
+    """Which bounds hold with equality, each (K,)."""
+
+    lower: Mask
+    upper: Mask
+
+
+class Ball(NamedTuple):
+    """The largest ball inside a region, within its affine hull."""
+
+    centre: Vector
+    radius: float
+
+
+@attrs.frozen(eq=False, slots=False)
+class Region:
+    """The set { w : sum w = 1, lower <= w <= upper } over named sources; made by `Region.of`, cut by `restrict`.
+
+    `stated` holds the bounds as given, with their reasons; `lower` and `upper` (K,) are the effective ones, tightened
+    by what the others imply, and are what every method keeps bitwise. Every weight vector that a method returns has
+    `math.fsum` equal to 1.0 (to `total` when the region is a point that rounding keeps off 1), its excluded sources at
+    +0.0, and no NaN.
+    """
+
+    stated: Bounds
+    _verdict: Verdict = attrs.field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        names: Iterable[str],
+        floors: Mapping[str, float] | None = None,
+        caps: Mapping[str, float] | None = None,
+        exclude: Iterable[str] = (),
+        reason: str = "",
+    ) -> "Region":
+        """Return the region of the named sources under floors and caps in [0, 1] and exclusions.
+
+        `reason` says who states the bounds and returns in errors. Raises ScenarioError for an unknown source or a bound
+        outside [0, 1], InfeasibleRegion when no weights satisfy all bounds.
+        """
+        return cls._judged(Bounds.free(names).restrict(floors or {}, caps or {}, exclude, reason))
+
+    @classmethod
+    def _judged(cls, stated: Bounds) -> "Region":
+        return cls(stated, judge(stated))
+
+    def restrict(
+        self,
+        floors: Mapping[str, float] | None = None,
+        caps: Mapping[str, float] | None = None,
+        exclude: Iterable[str] = (),
+        reason: str = "",
+    ) -> "Region":
+        """Return the intersection with further bounds; raises as `Region.of`."""
+        return self._judged(self.stated.restrict(floors or {}, caps or {}, exclude, reason))
+
+    @property
+    def box(self) -> Box:
+        """The effective bounds and the numbers that follow from them."""
+        return self._verdict.box
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sources, in the scenario's order."""
+        return self.stated.names
+
+    @property
+    def lower(self) -> Vector:
+        """(K,) effective lower bounds, read-only."""
+        return self.box.lower
+
+    @property
+    def upper(self) -> Vector:
+        """(K,) effective upper bounds, read-only; 0.0 excludes."""
+        return self.box.upper
+
+    @property
+    def total(self) -> float:
+        """What weights sum to: 1.0, but for a point that the bounds keep off 1 within rounding."""
+        return self.box.total
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the region: the free sources less one, 0 for a point."""
+        return self.box.dimension
+
+    @property
+    def is_point(self) -> bool:
+        """Whether one weight vector only is left."""
+        return self.box.is_point
+
+    @property
+    def rounding(self) -> float:
+        """By how much the bounds miss leaving exactly one point, when the region is one within rounding; 0.0 otherwise.
+
+        Negative: in exact arithmetic no weights would be left.
+        """
+        return self._verdict.rounding
+
+    @property
+    def note(self) -> str:
+        """A sentence when the region is one point within rounding, else empty."""
+        if not self.rounding:
+            return ""
+        return f"the bounds leave one point within rounding (exact slack {self.rounding:.3g})"
+
+    @property
+    def lower_reasons(self) -> tuple[str, ...]:
+        """Where each effective lower bound comes from; empty for the simplex's own 0."""
+        return checking.reasons(self.lower, self.stated.lower, self.stated.lower_reasons)
+
+    @property
+    def upper_reasons(self) -> tuple[str, ...]:
+        """Where each effective upper bound comes from; empty for the simplex's own 1."""
+        return checking.reasons(self.upper, self.stated.upper, self.stated.upper_reasons)
+
+    @cached_property
+    def centre(self) -> Vector:
+        """(K,) the point with equal relative slack everywhere, in the relative interior; a good start."""
+        return centres.relative(self.box)
+
+    def chebyshev(self) -> Ball:
+        """Return the centre (K,) and the radius of a largest ball inside the region (Euclidean, in the affine hull)."""
+        return Ball(*centres.chebyshev(self.box))
+
+    def project(self, v: npt.ArrayLike, divergence: str = "euclidean") -> Vector:
+        """Return the nearest weights to v (K,), or to each row of v (N, K); legal weights come back bit for bit.
+
+        `divergence` "euclidean" takes any finite v; "kl" takes v >= 0 of any scale and minimises sum w log(w / v), the
+        same point as under every f-divergence. Zeros of v stay at their floors while the others can carry the mass.
+        Raises ValueError for NaN, infinity, negative entries under "kl", a wrong shape.
+        """
+        if divergence not in _PROJECTIONS:
+            raise ValueError(f"divergence must be one of {', '.join(_PROJECTIONS)}, got {divergence!r}")
+        values = checking.finite(v, len(self.names))
+        if divergence == "kl" and (values < 0).any():
+            raise ValueError("project under kl: entries must not be negative")
+        single, batch = _PROJECTIONS[divergence]
+        if values.ndim == 1:
+            return values.copy() if self.contains(values) else single(values, self.box)
+        return checking.keep_legal(values, batch(values, self.box), self.box)
+
+    def vertex(self, scores: npt.ArrayLike) -> Vector:
+        """Return the vertex that maximises the sum of scores * w, for scores (K,) or each row of scores (N, K).
+
+        At most one source lies strictly between its bounds. Ties go to the smaller index. Infinite scores rank first or
+        last; raises ValueError for NaN.
+        """
+        values = checking.ranked(scores, len(self.names))
+        return vertices.best(values, self.box) if values.ndim == 1 else vertices.best_rows(values, self.box)
+
+    def vertices(self, limit: int = 10_000) -> Vector:
+        """Return all vertices (V, K), in falling lexicographic order; AndreaError if there are more than `limit`."""
+        return vertices.every(self.box, limit)
+
+    @cached_property
+    def sampler(self) -> Sampler:
+        """How draws are made: `sampler.method` and its predicted `sampler.acceptance`."""
+        return prepare(self.box)
+
+    def sample(self, rng: Generator, n: int | None = None) -> Vector:
+        """Return one draw (K,) or n draws (n, K), independent and exactly uniform on the region."""
+        rows = self.sampler.draw(rng, 1 if n is None else n)
+        return rows[0] if n is None else rows
+
+    def contains(self, w: npt.ArrayLike) -> bool:
+        """Return whether w (K,) is legal: every bound bitwise, no negative zero, exact sum equal to `total`."""
+        values = np.asarray(w, dtype=np.float64)
+        return values.shape == self.lower.shape and self.box.holds(values)
+
+    def check(self, w: npt.ArrayLike) -> list[str]:
+        """Return what is wrong with w (K,), one sentence each, empty for legal weights."""
+        values = np.asarray(w, dtype=np.float64)
+        return [] if self.contains(values) else checking.violations(values, self.names, self.box, self._why())
+
+    def _why(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return self.lower_reasons, self.upper_reasons
+
+    def active(self, w: npt.ArrayLike) -> Active:
+        """Return which effective bounds w (K,) meets with equality."""
+        values = checking.finite(w, len(self.names))
+        return Active(np.asarray(values == self.lower), np.asarray(values == self.upper))
+
+    def face_dimension(self, w: npt.ArrayLike) -> int:
+        """Return the dimension of the smallest face that holds w (K,): free sources off their bounds less one."""
+        lower, upper = self.active(w)
+        return max(int(np.count_nonzero(~lower & ~upper & self.box.is_free)) - 1, 0)

@@ -1,0 +1,33 @@
+"""Where wall time goes: each stretch of the loop is booked to one account."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from andrea_core.contracts import Vector
+
+ACCOUNTS = ("data", "model", "policy", "recording", "probes")
+
+
+class Stopwatch:
+    """Seconds by account since the last reading."""
+
+    def __init__(self) -> None:
+        self._seconds = dict.fromkeys(ACCOUNTS, 0.0)
+
+    @contextmanager
+    def on(self, account: str) -> Iterator[None]:
+        """Book the time of a block."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[account] += time.perf_counter() - start
+
+    def read(self) -> Vector:
+        """Return the seconds of each account, (5,), and start again from 0."""
+        seconds = np.array([self._seconds[account] for account in ACCOUNTS])
+        self._seconds = dict.fromkeys(ACCOUNTS, 0.0)
+        return seconds

@@ -1,0 +1,101 @@
+"""Little worlds to try plugins in: random regions, moments and outcomes, some hostile, none writable."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from andrea_core.contracts import Context, Ledger, Mask, Moment, Observation, Outcome, Sources, Vector
+from andrea_core.simplex import Region
+
+NAMES = ("a", "b", "c", "d")
+"""The sources of a world when the caller names none."""
+
+_Number = TypeVar("_Number", bound=np.generic)
+
+REWARDS = (1.0, 0.0, 1e-300, -1.0, 1e300, -1e300, 1.7e308, -1.7e308)
+"""Sizes of the rewards that a policy must bear: the core drops what is not finite, all else arrives."""
+
+
+def frozen(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """Return the array, made read-only: what the core hands to a plugin is not the plugin's to change."""
+    array.flags.writeable = False
+    return array
+
+
+def make_sources(names: Sequence[str]) -> Sources:
+    """Return sources of very different sizes."""
+    return Sources(tuple(names), frozen(np.array([1000 * 7**k % 99991 + 1 for k in range(len(names))], dtype=np.int64)))
+
+
+def draw_region(names: Sequence[str], rng: Generator) -> Region:
+    """Return a region with some exclusions, floors and caps around a random point, so that it is never empty."""
+    inside = rng.random(len(names)) < 0.7
+    inside[rng.integers(len(names))] = True
+    point = np.where(inside, rng.dirichlet(np.ones(len(names))), 0.0)
+    point /= point.sum()
+    floors = {name: float(w * rng.random()) for name, w in zip(names, point, strict=True) if rng.random() < 0.4}
+    caps = {
+        name: float(w + (1 - w) * rng.random())
+        for name, w in zip(names, point, strict=True)
+        if w and rng.random() < 0.4
+    }
+    excluded = [name for name, w in zip(names, point, strict=True) if w == 0]
+    return Region.of(tuple(names), floors=floors, caps=caps, exclude=excluded, reason="a made-up constraint")
+
+
+def draw_ledger(count: int, rng: Generator) -> Ledger:
+    """Return what training might have used so far."""
+    drawn = rng.integers(0, 1000, count)
+    return Ledger(frozen(drawn), frozen(drawn * 64), frozen(drawn / 100.0))
+
+
+def make_context(sources: Sources, phase: int, rng: Generator, weights: Vector | None = None) -> Context:
+    """Return a context in the middle of a stage of 1,000 steps."""
+    return Context(
+        step=20 * phase,
+        phase=phase,
+        stage="trial",
+        stage_start=0,
+        stage_until=1000,
+        sources=sources,
+        ledger=draw_ledger(len(sources), rng),
+        weights=weights,
+    )
+
+
+def make_moment(sources: Sources, phase: int, region: Region, weights: Vector, rng: Generator) -> Moment:
+    """Return the moment of a phase border; `weights` (K,) must lie in the region."""
+    ledger = draw_ledger(len(sources), rng)
+    return Moment(20 * phase, phase, f"trial {phase // 4}", sources, region, frozen(np.array(weights)), ledger)
+
+
+def draw_observation(weights: Vector, step: int, rng: Generator, heldout: bool = False) -> Observation:
+    """Return a phase of 1 to 6 steps of 4 rows, drawn by the weights (K,); sources may be missing, losses are odd."""
+    shape = (int(rng.integers(1, 7)), 4)
+    source = rng.choice(len(weights), size=shape, p=weights / weights.sum()).astype(np.int64)
+    tokens = rng.integers(1, 65, shape)
+    loss = tokens * rng.choice([0.0, 1e-6, 2.0, 5.0, 1e6], size=shape)
+    held = np.where(rng.random(len(weights)) < 0.8, 4 * rng.random(len(weights)), np.nan) if heldout else None
+    return Observation(
+        frozen(loss),
+        frozen(tokens),
+        frozen(source),
+        frozen(np.array(weights)),
+        step,
+        None if held is None else frozen(held),
+    )
+
+
+def draw_outcome(weights: Vector, phase: int, rng: Generator, heldout: bool = False) -> Outcome:
+    """Return the outcome of a phase under the weights (K,), its rewards hostile in turn, in every fifth all absent."""
+    observation = draw_observation(weights, 20 * (phase + 1), rng, heldout)
+    trained = observation.tokens_by_source()
+    seen: Mask = (trained > 0) & (phase % 5 != 4)
+    size = REWARDS[phase % len(REWARDS)]
+    reward = np.where(seen, size * (1.0 - 0.5 * rng.random(len(weights))), 0.0)
+    share = frozen(trained / trained.sum())
+    loss = frozen(observation.loss_by_source())
+    return Outcome(observation.step, phase, observation.weights, share, frozen(reward), frozen(seen), loss, observation)

@@ -1,0 +1,14 @@
+"""Built-in adjustments of a policy's wish before it lands: relative_floors."""
+
+from collections.abc import Mapping
+
+from andrea_core import hookimpl
+from andrea_plugins.adjusts.relative_floors import RelativeFloors
+
+__all__ = ["RelativeFloors"]
+
+
+@hookimpl
+def andrea_adjusts() -> Mapping[str, type]:
+    """Return the adjustments by the names that scenarios use."""
+    return {"relative_floors": RelativeFloors}

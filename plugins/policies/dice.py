@@ -1,0 +1,75 @@
+"""Dice: in each phase draw which of several policies acts; all of them learn (ANDREA's dice control)."""
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from andrea_core import Moment, Outcome, Policy, Proposal, Sources, positive
+
+
+@attrs.frozen(kw_only=True)
+class Face:
+    """One side of the dice: its part of the phases, relative to the other faces, and the policy that then acts.
+
+    `name` is what the record calls it; without one it is the policy's class name in lower case ("ucb1").
+    """
+
+    share: float = positive()
+    policy: Policy[Any] = attrs.field()
+    name: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The name under which the record shows the face."""
+        return self.name or type(self.policy).__name__.lower()
+
+
+def _distinct(_dice: "Dice", _attribute: "attrs.Attribute[Any]", faces: tuple[Face, ...]) -> None:
+    if not faces:
+        raise ValueError("needs at least one face")
+    labels = [face.label for face in faces]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ValueError(f"two faces are called {label!r}; give each a `name` of its own, so that records differ")
+
+
+@attrs.frozen
+class Dice:
+    """Draw one face by its share, let its policy propose, and tell every face's policy every outcome.
+
+    Source: the random phases and bandit phases of the seed lessons. ANDREA calls its control "dice"; its shares are not
+    published. Reward and unseen sources: as the faces' policies have it. Pull model: a policy learns from all phases,
+    those that another face chose too, so the random phases serve as exploration.
+    Departure: ANDREA's focus sets are not reproduced.
+    The record names the face that acted ("ucb1"; for a dice inside a dice, "dice/ucb1").
+    """
+
+    faces: tuple[Face, ...] = attrs.field(validator=_distinct)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """All that the faces' policies ask for."""
+        return frozenset().union(*(face.policy.needs for face in self.faces))
+
+    def start(self, sources: Sources) -> tuple[Any, ...]:
+        """Return the states of the faces' policies."""
+        return tuple(face.policy.start(sources) for face in self.faces)
+
+    def propose(self, state: tuple[Any, ...], moment: Moment, rng: np.random.Generator) -> Proposal:
+        """Return the proposal of the face that was drawn, with its name in `acted`."""
+        shares = np.array([face.share for face in self.faces])
+        drawn = int(rng.choice(len(shares), p=shares / shares.sum()))
+        face = self.faces[drawn]
+        answer = face.policy.propose(state[drawn], moment, rng)
+        proposal = answer if isinstance(answer, Proposal) else Proposal(answer)
+        return attrs.evolve(proposal, acted=_path(face.label, proposal.acted))
+
+    def update(self, state: tuple[Any, ...], outcome: Outcome) -> tuple[Any, ...]:
+        """Return the faces' states, each after the outcome."""
+        pairs = zip(self.faces, state, strict=True)
+        return tuple(face.policy.update(known, outcome) for face, known in pairs)
+
+
+def _path(label: str, inner: str | None) -> str:
+    return f"{label}/{inner}" if inner else label

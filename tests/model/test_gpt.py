@@ -1,0 +1,112 @@
+"""The decoder: sizes, causality, initial weights, losses."""
+
+import math
+
+import attrs
+import pytest
+import torch
+from torch.nn import functional
+
+from andrea_core.model.gpt import GPT, build_model
+from andrea_core.model.settings import PRESETS, ModelShape
+
+SHAPE = PRESETS["tiny"]
+
+
+@pytest.mark.parametrize(
+    ("preset", "vocabulary", "count"),
+    [("andrea-12m", 2305, 12_780_288), ("andrea-120m", 8449, 98_698_752)],
+)
+def test_presets_have_andreas_parameter_counts_apart_from_norm_gains(preset: str, vocabulary: int, count: int) -> None:
+    with torch.device("meta"):
+        model = GPT(PRESETS[preset], vocabulary)
+
+    assert model.parameter_count(norms=False) == count
+    assert model.parameter_count() == count + (2 * PRESETS[preset].layers + 1) * PRESETS[preset].width
+
+
+def test_no_parameter_is_a_bias_and_the_head_is_its_own() -> None:
+    model = build_model(SHAPE, 19, 0)
+
+    assert [name for name, _ in model.named_parameters() if name.endswith("bias")] == []
+    assert model.head.weight.data_ptr() != model.tokens.weight.data_ptr()
+
+
+def test_a_later_token_changes_no_earlier_prediction() -> None:
+    model = build_model(SHAPE, 19, 0)
+    tokens = torch.randint(0, 19, (1, 32), generator=torch.Generator().manual_seed(1))
+    changed = tokens.clone()
+    changed[0, 20] = (changed[0, 20] + 1) % 19
+
+    before, after = model(tokens), model(changed)
+
+    torch.testing.assert_close(before[:, :20], after[:, :20])
+    assert not torch.allclose(before[:, 20:], after[:, 20:])
+
+
+def test_attention_equals_the_softmax_of_scaled_scores_written_out() -> None:
+    model = build_model(attrs.evolve(SHAPE, layers=1), 19, 0).double()
+    attention = model.blocks[0].attention
+    x = torch.randn(2, 8, 32, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    q, k, v = (part.view(2, 8, 2, 16).transpose(1, 2) for part in attention.qkv(x).split(32, -1))
+    scores = q @ k.transpose(-1, -2) / math.sqrt(16)
+    future = torch.ones(8, 8, dtype=torch.bool).triu(1)
+    blend = scores.masked_fill(future, -math.inf).softmax(-1) @ v
+
+    torch.testing.assert_close(attention(x), attention.out(blend.transpose(1, 2).reshape(2, 8, 32)))
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others() -> None:
+    first, again, other = (build_model(SHAPE, 19, seed).state_dict() for seed in (5, 5, 6))
+
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not torch.equal(first["head.weight"], other["head.weight"])
+
+
+def test_building_a_model_leaves_the_global_generator_alone() -> None:
+    before = torch.get_rng_state()
+    build_model(SHAPE, 19, 5)
+
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_initial_weights_have_the_stated_spread() -> None:
+    model = build_model(ModelShape(layers=8, heads=4, width=128, context=64), 257, 0)
+    for name, parameter in model.named_parameters():
+        if parameter.ndim == 1:
+            assert torch.equal(parameter, torch.ones_like(parameter))
+        else:
+            expected = 0.02 / 4 if name.endswith("out.weight") else 0.02
+            assert parameter.std().item() == pytest.approx(expected, rel=0.05), name
+
+
+def test_an_untrained_model_is_near_chance() -> None:
+    model = build_model(PRESETS["laptop"], 257, 0)
+    tokens = torch.randint(0, 257, (4, 128), generator=torch.Generator().manual_seed(1))
+
+    assert model.token_losses(tokens, tokens.roll(-1, 1)).mean().item() == pytest.approx(math.log(257), abs=0.15)
+
+
+def test_row_losses_sum_the_token_losses_of_the_logits() -> None:
+    model = build_model(SHAPE, 19, 0)
+    tokens = torch.randint(0, 19, (3, 33), generator=torch.Generator().manual_seed(1))
+    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+    expected = [functional.cross_entropy(model(inputs)[row], targets[row], reduction="sum") for row in range(3)]
+
+    torch.testing.assert_close(model.row_losses(inputs, targets), torch.stack(expected))
+
+
+def test_next_logits_are_the_last_ones_of_the_whole_pass() -> None:
+    model = build_model(SHAPE, 19, 0)
+    tokens = torch.randint(0, 19, (2, 10), generator=torch.Generator().manual_seed(1))
+
+    torch.testing.assert_close(model.next_logits(tokens), model(tokens)[:, -1])
+
+
+def test_dropout_acts_only_while_training() -> None:
+    model = build_model(attrs.evolve(SHAPE, dropout=0.5), 19, 0)
+    tokens = torch.zeros(1, 8, dtype=torch.int64)
+
+    assert not torch.equal(model(tokens), model(tokens))
+    model.eval()
+    assert torch.equal(model(tokens), model(tokens))

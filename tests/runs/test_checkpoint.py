@@ -1,0 +1,77 @@
+"""Checkpoints: whole or not there, verified, and the newest valid one is found."""
+
+import numpy as np
+import pytest
+import torch
+
+from andrea_core.errors import RunError
+from andrea_core.runs.checkpoint import Checkpoint, CheckpointFolder
+
+
+def checkpoint(step):
+    return Checkpoint(
+        step=step,
+        model={"w": torch.full((3, 2), float(step))},
+        optimizer={"m": torch.arange(4.0)},
+        arrays={"state.pulls": np.array([1.0, np.nan])},
+        values={"state": {"class": "x", "fields": {}}},
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = CheckpointFolder(tmp_path / "checkpoints")
+    made.folder.mkdir()
+    for step in (0, 10, 20, 30):
+        made.save(checkpoint(step), keep=3)
+    return made
+
+
+def test_what_was_saved_is_loaded_bit_for_bit(folder):
+    back = folder.load(30)
+
+    assert back.model["w"].tolist() == torch.full((3, 2), 30.0).tolist()
+    assert back.arrays["state.pulls"].tobytes() == np.array([1.0, np.nan]).tobytes()
+    assert back.values == {"state": {"class": "x", "fields": {}}}
+
+
+def test_the_newest_are_kept_and_checkpoint_0_stays(folder):
+    assert folder.steps() == [0, 10, 20, 30]
+    folder.save(checkpoint(40), keep=2)
+
+    assert folder.steps() == [0, 30, 40]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "state.safetensors", "state.json"])
+@pytest.mark.parametrize("damage", ["flip", "truncate", "remove"])
+def test_a_damaged_file_is_named_and_the_next_older_checkpoint_is_used(folder, name, damage):
+    file = folder.path(30) / name
+    data = file.read_bytes()
+    if damage == "remove":
+        file.unlink()
+    else:
+        file.write_bytes(data[:-3] if damage == "truncate" else bytes([data[0] ^ 1]) + data[1:])
+
+    with pytest.raises(RunError, match=name):
+        folder.load(30)
+    step, found = folder.newest_valid()
+    assert step == 20
+    assert name in found[0]
+
+
+def test_a_checkpoint_without_a_manifest_is_not_valid(folder):
+    (folder.path(30) / "manifest.json").unlink()
+
+    assert folder.newest_valid()[0] == 20
+
+
+def test_nothing_is_left_of_a_checkpoint_whose_writing_failed(folder, monkeypatch):
+    monkeypatch.setattr("andrea_core.runs.checkpoint._sha256", lambda _: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        folder.save(checkpoint(50), keep=3)
+    assert [path.name for path in folder.folder.iterdir() if "50" in path.name] == []
+
+
+def test_no_valid_checkpoint_is_said(tmp_path):
+    assert CheckpointFolder(tmp_path).newest_valid() == (None, [])

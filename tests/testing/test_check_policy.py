@@ -1,0 +1,224 @@
+"""The policy check: built-in policies pass, and each way to break the contract is told apart with advice."""
+
+import attrs
+import numpy as np
+import pytest
+
+from andrea_core import Proposal
+from andrea_core.testing import check_policy
+from andrea_plugins.policies import Dice, Face, Fixed, Proportional, Random, Ucb1, Uniform
+
+GOOD = [
+    Random(),
+    Uniform(),
+    Proportional(temperature=3.0),
+    Fixed({"a": 0.4, "b": 0.3, "c": 0.2, "d": 0.1}),
+    Ucb1(),
+    Dice((Face(share=0.3, policy=Random()), Face(share=0.7, policy=Ucb1()))),
+]
+
+
+@attrs.frozen
+class Base:
+    """A legal policy that the bad ones below break in one way each; it counts phases in its state."""
+
+    needs = frozenset()
+
+    def start(self, sources):
+        return {"phases": 0, "losses": np.zeros(len(sources))}
+
+    def propose(self, state, moment, rng):
+        return moment.active * rng.random(len(moment.weights))
+
+    def update(self, state, outcome):
+        return {"phases": state["phases"] + 1, "losses": state["losses"] + np.nan_to_num(outcome.loss)}
+
+
+@attrs.frozen
+class Negative(Base):
+    def propose(self, state, moment, rng):
+        return moment.weights - 0.5
+
+
+@attrs.frozen
+class NotANumber(Base):
+    def propose(self, state, moment, rng):
+        return moment.weights * np.nan
+
+
+@attrs.frozen
+class FeedsExcluded(Base):
+    def propose(self, state, moment, rng):
+        return np.ones(len(moment.weights))
+
+
+@attrs.frozen
+class Nothing(Base):
+    def propose(self, state, moment, rng):
+        return np.zeros(len(moment.weights))
+
+
+@attrs.frozen
+class TooShort(Base):
+    def propose(self, state, moment, rng):
+        return moment.weights[1:]
+
+
+@attrs.frozen
+class Overflowing(Base):
+    def propose(self, state, moment, rng):
+        return np.where(moment.active, 1.7e308, 0.0) if moment.active.sum() > 1 else moment.weights
+
+
+@attrs.frozen
+class NoSteps(Base):
+    def propose(self, state, moment, rng):
+        return Proposal(moment.weights, steps=0)
+
+
+@attrs.frozen
+class LongNote(Base):
+    def propose(self, state, moment, rng):
+        return Proposal(moment.weights, notes={"score": np.zeros(99)})
+
+
+@attrs.frozen
+class GlobalDice(Base):
+    def propose(self, state, moment, rng):
+        return moment.active * np.random.random(len(moment.weights))
+
+
+@attrs.frozen
+class HiddenMemory(Base):
+    seen: list = attrs.field(factory=list)
+
+    def update(self, state, outcome):
+        self.seen.append(outcome.phase)
+        return state
+
+    def propose(self, state, moment, rng):
+        return moment.active / (1.0 + len(self.seen) * np.arange(len(moment.weights)))
+
+
+@attrs.frozen
+class CountsInPlace(Base):
+    def update(self, state, outcome):
+        state["losses"] += 1.0
+        return state
+
+
+@attrs.frozen
+class WritesInPropose(Base):
+    def propose(self, state, moment, rng):
+        state["phases"] += 1
+        return moment.weights
+
+
+@attrs.frozen
+class WritesItsInput(Base):
+    def propose(self, state, moment, rng):
+        weights = moment.weights
+        weights += 0.1
+        return weights
+
+
+@attrs.frozen
+class ListState(Base):
+    def update(self, state, outcome):
+        return {"phases": [outcome.phase], "losses": state["losses"]}
+
+
+@attrs.frozen
+class ObjectState(Base):
+    def start(self, sources):
+        return np.array([None] * len(sources))
+
+
+@attrs.frozen
+class Late:
+    phase: int
+
+
+@attrs.frozen
+class LateClass(Base):
+    def start(self, sources):
+        return None
+
+    def update(self, state, outcome):
+        return Late(outcome.phase)
+
+
+@attrs.frozen
+class Fragile(Base):
+    def update(self, state, outcome):
+        if abs(outcome.reward).max() > 1e100:
+            raise OverflowError("too large")
+        return state
+
+
+@attrs.frozen
+class Greedy(Base):
+    needs = frozenset({"the answers"})
+
+
+@attrs.define
+class Open:
+    """Not frozen, and not from Base: a frozen class's children are frozen too."""
+
+    rate: float = 0.1
+    needs = frozenset()
+    start = propose = update = Base.start
+
+
+class Plain:
+    """No attrs class."""
+
+
+@attrs.frozen
+class Unfinished:
+    needs = frozenset()
+
+    def start(self, sources):
+        return None
+
+
+BAD = [
+    (Negative(), r"Negative\.propose: gave source '.' the weight -0.*never negative"),
+    (NotANumber(), "the weight nan; weights are finite"),
+    (FeedsExcluded(), r"gave 1\.0 to source '.', which is excluded; mask it by `moment\.active`"),
+    (Nothing(), "gave no source any weight"),
+    (TooShort(), r"expected a vector of 4 numbers, one a source, got ndarray of shape \(3,\)"),
+    (Overflowing(), "whose sum overflows"),
+    (NoSteps(), "wishes a phase of 0 steps"),
+    (LongNote(), r"note 'score' has shape \(99,\)"),
+    (GlobalDice(), "equal state, moment and rng gave other weights"),
+    (HiddenMemory(), "a second run from `start` went another way; keep all memory in the state"),
+    (CountsInPlace(), "update: changed the state it was given; return a new one"),
+    (WritesInPropose(), "propose: changed the state; only `update` makes a new one"),
+    (WritesItsInput(), "inputs are read-only, work on a copy"),
+    (ListState(), r"state\.phases holds a list, which no checkpoint can keep"),
+    (ObjectState(), "start: state is an array of object"),
+    (LateClass(), "the state that `start` returns must have the classes of every later one"),
+    (Fragile(), "Fragile.update: raised OverflowError: too large; an exception here stops the run"),
+    (Greedy(), "needs: asks for the answers; only"),
+    (Open(), r"Open\.rate: can be changed; use `@attrs\.frozen`"),
+    (Plain(), "no attrs class; decorate it"),
+    (Unfinished(), r"Unfinished\.propose: is missing"),
+]
+
+
+@pytest.mark.parametrize("policy", [*GOOD, Base()], ids=lambda policy: type(policy).__name__)
+def test_policies_that_keep_the_contract_pass(policy):
+    check_policy(policy)
+
+
+@pytest.mark.parametrize(("policy", "message"), BAD, ids=lambda value: type(value).__name__)
+def test_policies_that_break_the_contract_are_told_how(policy, message):
+    with pytest.raises(AssertionError, match=message):
+        check_policy(policy)
+
+
+def test_a_policy_that_knows_its_sources_is_tried_with_them():
+    check_policy(Fixed({"chat": 0.5, "irc": 0.5}), names=("chat", "irc"))
+    with pytest.raises(AssertionError, match="no source is called 'chat'"):
+        check_policy(Fixed({"chat": 0.5, "irc": 0.5}))
