@@ -7,26 +7,13 @@ if TYPE_CHECKING:
     from andrea_core.contracts import (
         Adjust as Adjust,
         ConstraintSet as ConstraintSet,
-        Context as Context,
         Curriculum as Curriculum,
-        Document as Document,
-        Findings as Findings,
-        Ledger as Ledger,
-        Measurement as Measurement,
-        Moment as Moment,
-        Observation as Observation,
         Observer as Observer,
-        Outcome as Outcome,
         Phases as Phases,
         Policy as Policy,
         Probe as Probe,
-        Proposal as Proposal,
         Reward as Reward,
-        Scores as Scores,
         SourceReader as SourceReader,
-        Sources as Sources,
-        Stage as Stage,
-        Vector as Vector,
     )
     from andrea_core.data.cache import (
         cache_folder as cache_folder,
@@ -66,16 +53,27 @@ if TYPE_CHECKING:
     from andrea_core.model.view import ModelView as ModelView
     from andrea_core.runs.store import open_run as open_run
     from andrea_core.simplex import Region as Region
-    from andrea_core.tables import by_source as by_source
-    from andrea_core.tables import check_sources as check_sources
+    from andrea_core.tables import by_source as by_source, check_sources as check_sources
+    from andrea_core.values import (
+        Context as Context,
+        Document as Document,
+        Findings as Findings,
+        Ledger as Ledger,
+        Measurement as Measurement,
+        Moment as Moment,
+        Observation as Observation,
+        Outcome as Outcome,
+        Proposal as Proposal,
+        Scores as Scores,
+        Sources as Sources,
+        Stage as Stage,
+        Vector as Vector,
+    )
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "andrea_core.contracts": (
-        "Adjust ConstraintSet Context Curriculum Document Findings Ledger Measurement Moment Observation Observer "
-        "Outcome Phases Policy Probe Proposal Reward Scores SourceReader Sources Stage Vector"
-    ),
+    "andrea_core.contracts": ("Adjust ConstraintSet Curriculum Observer Phases Policy Probe Reward SourceReader"),
     "andrea_core.data.cache": "cache_folder locked preference temporary_folder write_file",
     "andrea_core.data.text": (
         "cut_passages decode_text hash64 normalise paragraphs read_lines read_parts text_key unwrap"
@@ -86,10 +84,13 @@ _HOMES = {
     "andrea_core.model.view": "ModelView",
     "andrea_core.runs.store": "open_run",
     "andrea_core.simplex": "Region",
+    "andrea_core.values": (
+        "Context Document Findings Ledger Measurement Moment Observation Outcome Proposal Scores Sources Stage Vector"
+    ),
     "andrea_core.tables": "by_source check_sources",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:

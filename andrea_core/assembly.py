@@ -1,4 +1,4 @@
-"""Builds a run out of its parts: folder, corpus, streams, trainer, probes, record; for a new run and for a resumed one."""
+"""Builds a run out of its parts, new or resumed: folder, corpus, streams, trainer, probes, record."""
 
 import gc
 import shutil
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from andrea_core.contracts import Sources
 from andrea_core.data.sampler import Sampler
 from andrea_core.data.stream import PackedStream
 from andrea_core.errors import AndreaError, PluginError, RunError
@@ -18,6 +17,7 @@ from andrea_core.runs.files import write_text
 from andrea_core.runs.folder import SCENARIO, TOKENIZER, RunFolder, new_name
 from andrea_core.scenario import Loaded, Scenario, load_resolved
 from andrea_core.terrain import preview, stages
+from andrea_core.values import Sources
 
 if TYPE_CHECKING:
     from andrea_core.data.corpus import Corpus
@@ -63,7 +63,9 @@ def resumed_run(path: Path, progress: Progress, *, device: str | None = None) ->
         for text in damage:
             progress.note(f"passed over: {text}")
         if step is None:
-            raise RunError(f"{path} has no valid checkpoint; start over with `andrea run {path / SCENARIO} --out {path}`")
+            raise RunError(
+                f"{path} has no valid checkpoint; start over with `andrea run {path / SCENARIO} --out {path}`"
+            )
         corpus = _corpus(loaded.scenario, progress.note)
         _refuse_other_text(facts, corpus)
         used, _ = _machine(device or facts["device"], facts["threads"])
@@ -103,7 +105,7 @@ def _assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Pro
         seed=scenario.seed,
         device=device,
     )
-    looker = Looker(director, lambda step: ModelView(trainer.model, corpus, step), device)
+    looker = Looker(director, lambda step: ModelView(trainer.model, corpus, step), trainer.device)
     recorder = _recorder(loaded, folder, corpus, sources, progress)
     groups = looker.groups()
     opened = _observers(scenario, loaded.catalogue, folder, sources)
@@ -196,7 +198,8 @@ def _refuse_other_text(facts: dict[str, Any], corpus: "Corpus") -> None:
     for source in corpus.sources:
         if facts["corpus"].get(source.name) != source.fingerprint:
             raise RunError(
-                f"the text of source {source.name!r} is not what the run was trained on; bring it back, or start a new run"
+                f"the text of source {source.name!r} is not what the run was trained on; "
+                "bring it back, or start a new run"
             )
     if facts["tokenizer"] != corpus.tokenizer.digest:
         raise RunError("the tokenizer is not what the run was trained with; bring it back, or start a new run")

@@ -1,4 +1,4 @@
-"""The errors a user meets: each says what is wrong, where, and what to do; the command line turns them into exit codes."""
+"""The errors a user meets: each says what is wrong, where, and what to do."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ class InfeasibleRegion(AndreaError):  # noqa: N818
     """Bounds that no weight vector can satisfy.
 
     `clash` holds the smallest set of bounds that contradict each other (`andrea_core.simplex.Bound`): feasible once
-    any one of them is dropped. `excess` is the amount of mass that the bounds of that kind ask too much or allow too little;
-    `repair` says in words the smallest change that mends it.
+    any one of them is dropped. `excess` is the mass that the bounds of that kind ask too much or allow too
+    little; `repair` says in words the smallest change that mends it.
     """
 
     def __init__(self, message: str, *, clash: tuple[Any, ...] = (), excess: float = 0.0, repair: str = "") -> None:

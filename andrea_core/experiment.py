@@ -10,7 +10,6 @@ from typing import Any
 import attrs
 import numpy as np
 
-from andrea_core.contracts import Findings, Observation
 from andrea_core.errors import RunError
 from andrea_core.looking import Looker
 from andrea_core.model.trainer import PhaseLosses, Trainer
@@ -20,6 +19,7 @@ from andrea_core.record import Record
 from andrea_core.runs.folder import RunFolder
 from andrea_core.saving import restore, save
 from andrea_core.stopwatch import Stopwatch
+from andrea_core.values import Findings, Observation
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it
@@ -141,11 +141,14 @@ class Experiment:
         if len(bad) == 0:
             return
         counts = np.bincount(phase.plan.source[bad[0]].ravel(), minlength=len(self.director.sources))
-        rows = ", ".join(f"{n} x {count}" for n, count in zip(self.director.sources.names, counts, strict=True) if count)
+        rows = ", ".join(
+            f"{n} x {count}" for n, count in zip(self.director.sources.names, counts, strict=True) if count
+        )
         last = self.folder.checkpoints.newest_valid()[0]
         raise RunError(
-            f"the loss is {losses.loss[bad[0]]} at step {self.state.step + int(bad[0]) + 1} (stage {phase.stage.name!r}, "
-            f"phase {self.state.phase}; rows of that step: {rows}); the checkpoint of step {last} is good; "
+            f"the loss is {losses.loss[bad[0]]} at step {self.state.step + int(bad[0]) + 1} "
+            f"(stage {phase.stage.name!r}, phase {self.state.phase}; rows of that step: {rows}); "
+            f"the checkpoint of step {last} is good; "
             "lower optimizer.lr, or set optimizer.clip, and start anew"
         )
 
@@ -166,8 +169,8 @@ def _signals(experiment: Experiment) -> Iterator[None]:
         experiment.ask_to_stop(number)
 
     previous: dict[int, Any] = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
-        previous[number] = signal.signal(number, handle)
+    for wanted in (signal.SIGINT, signal.SIGTERM):
+        previous[wanted] = signal.signal(wanted, handle)
     try:
         yield
     finally:

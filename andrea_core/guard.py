@@ -1,4 +1,4 @@
-"""Guards the two invariants: every plugin's answer is checked here, landed on the region, and blamed when it is at fault."""
+"""Guards the two invariants: every plugin's answer is checked, landed on the region, or blamed on its plugin."""
 
 import traceback
 from collections.abc import Iterator, Sequence
@@ -7,9 +7,10 @@ from contextlib import contextmanager
 import attrs
 import numpy as np
 
-from andrea_core.contracts import Adjust, Moment, Proposal, Vector
+from andrea_core.contracts import Adjust
 from andrea_core.errors import AndreaError, PluginError
 from andrea_core.simplex.fixup import fix_up
+from andrea_core.values import Moment, Proposal, Vector
 
 NEAR = 1e-9
 """A point this close to the region, in every bound and in its sum, is only fixed up, not projected."""
@@ -51,12 +52,12 @@ def blaming(blame: Blame) -> Iterator[None]:
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         text = " ".join(str(error).split())
-        raise blame.fault(
-            f"raised {type(error).__name__}: {text} (line {last.lineno} of {last.filename})"
-        ) from error
+        raise blame.fault(f"raised {type(error).__name__}: {text} (line {last.lineno} of {last.filename})") from error
 
 
-def land(answer: Vector | Proposal, moment: Moment, adjusts: Sequence[tuple[Blame, Adjust]], landing: str, blame: Blame) -> Landed:
+def land(
+    answer: Vector | Proposal, moment: Moment, adjusts: Sequence[tuple[Blame, Adjust]], landing: str, blame: Blame
+) -> Landed:
     """Return a policy's answer checked, adjusted and landed on the moment's region.
 
     Raises PluginError, naming plugin, phase, source and amount, for a wrong shape, an entry that is not finite or

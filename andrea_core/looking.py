@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from andrea_core.contracts import Findings, Measurement, Vector
 from andrea_core.guard import blaming
 from andrea_core.model.randomness import untouched_generators
 from andrea_core.phase import Director, Phase, State
 from andrea_core.rng import generator
 from andrea_core.scenario import ProbeSlot
+from andrea_core.values import Findings, Measurement, Vector
 
 if TYPE_CHECKING:
+    import torch
+
     from andrea_core.model.view import ModelView
 
 HELDOUT_TOKENS = 2048
@@ -26,7 +28,7 @@ class Looker:
 
     director: Director
     view: Callable[[int], "ModelView"]
-    device: str
+    device: "torch.device"
 
     @property
     def heldout_needed(self) -> bool:
@@ -68,7 +70,7 @@ class Looker:
 
 
 def due(slot: ProbeSlot, step: int, phase: Phase | None, total: int) -> bool:
-    """Return whether a probe looks at this border: the run's start, a stage's end, the end, or a multiple of `every`."""
+    """Return whether a probe looks at this border: the start, a stage's end, the end, or a multiple of `every`."""
     if phase is None:
         return slot.at_start
     if step == total and (slot.at_end or slot.at_stage_borders):

@@ -1,12 +1,10 @@
-"""One phase, from decision to lesson: the region, the policy's landed wish, the plan of rows, the reward, the updates."""
+"""One phase, from decision to lesson: region, landed wish, plan of rows, reward, updates."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
-from andrea_core.contracts import Context, Findings, Ledger, Moment, Observation, Outcome, Sources, Stage, Vector
 from andrea_core.data.sampler import PhasePlan, Sampler, SamplerState
 from andrea_core.guard import Blame, Landed, blaming, land
 from andrea_core.plugins import SINGULAR, Catalogue
@@ -14,6 +12,7 @@ from andrea_core.rng import generator
 from andrea_core.scenario import Loaded, Scenario
 from andrea_core.simplex import Region
 from andrea_core.terrain import region_of
+from andrea_core.values import Context, Findings, Ledger, Moment, Observation, Outcome, Sources, Stage, Vector
 
 Event = tuple[str, str]
 
@@ -163,16 +162,12 @@ class Director:
     def _events(self, state: State, stage: Stage, moment: Moment) -> tuple[Event, ...]:
         if stage.name == state.stage:
             return ()
-        events = [("stage", f"{stage.name} begins: {int(moment.active.sum())} sources, dimension {moment.region.dimension}")]
+        events = [
+            ("stage", f"{stage.name} begins: {int(moment.active.sum())} sources, dimension {moment.region.dimension}")
+        ]
         owed = np.flatnonzero(~moment.active & (np.abs(state.sampler.carry) > 1e-9))  # less is rounding
         events += [
             ("debt_forgiven", f"{self.sources.names[i]} was owed {state.sampler.carry[i]:.4f} rows and is now excluded")
             for i in owed
         ]
         return tuple(events)
-
-
-def share_of(counts: Sequence[int]) -> Vector:
-    """Return counts as parts of their sum."""
-    vector = np.asarray(counts, np.float64)
-    return vector / max(vector.sum(), 1.0)

@@ -202,7 +202,9 @@ def _check_class(kind: str, name: str, cls: Any, plugin: ActivePlugin) -> None:
     where = f"the {SINGULAR[kind]} {name!r} of plugin {plugin.name} ({plugin.origin})"
     if not isinstance(cls, type) or not attrs.has(cls):
         raise PluginError(f"{where} is no attrs class; decorate it with @attrs.frozen")
-    methods = [method for method in vars(KINDS[kind]) if not method.startswith("_") and callable(vars(KINDS[kind])[method])]
+    methods = [
+        method for method in vars(KINDS[kind]) if not method.startswith("_") and callable(vars(KINDS[kind])[method])
+    ]
     missing = [method for method in methods if not callable(getattr(cls, method, None))]
     if missing:
         raise PluginError(f"{where} lacks {', '.join(missing)}; see andrea_core.contracts.{KINDS[kind].__name__}")

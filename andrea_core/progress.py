@@ -4,7 +4,7 @@ from typing import Protocol
 
 import attrs
 
-from andrea_core.contracts import Vector
+from andrea_core.values import Vector
 
 
 @attrs.frozen(eq=False)

@@ -6,12 +6,13 @@ from typing import Any
 import attrs
 import numpy as np
 
-from andrea_core.contracts import Findings, Observer, Outcome
+from andrea_core.contracts import Observer
 from andrea_core.model.trainer import PhaseLosses
 from andrea_core.phase import Director, Event, Phase, State
 from andrea_core.progress import PhaseReport, Progress
 from andrea_core.runs.recorder import Recorder
 from andrea_core.stopwatch import ACCOUNTS, Stopwatch
+from andrea_core.values import Findings, Outcome
 
 
 @attrs.define(eq=False)
@@ -43,7 +44,8 @@ class Record:
         steps = self.recorder["steps"]
         tokens = np.full(phase.steps, self.tokens_per_step, np.int64)
         norms = losses.grad_norm.astype(np.float32)
-        steps.extend({"loss": losses.loss, "lr": losses.lr, "grad_norm": norms, "tokens": tokens})
+        for values in zip(losses.loss, losses.lr, norms, tokens, strict=True):
+            steps.append(dict(zip(("loss", "lr", "grad_norm", "tokens"), values, strict=True)))
         seconds = watch.read()
         if not len(self.recorder["phases"]):
             for name in ACCOUNTS:

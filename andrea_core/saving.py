@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from andrea_core.runs.checkpoint import Checkpoint
-from andrea_core.runs.tree import Arrays, flatten
-from andrea_core.runs.tree import restore as restore_tree
+from andrea_core.runs.tree import Arrays, flatten, restore as restore_tree
 
 if TYPE_CHECKING:
     from andrea_core.experiment import Experiment

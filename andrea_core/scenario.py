@@ -8,7 +8,17 @@ from typing import Any
 import attrs
 import tomli_w
 
-from andrea_core.contracts import Adjust, ConstraintSet, Curriculum, Observer, Phases, Policy, Probe, Reward, SourceReader
+from andrea_core.contracts import (
+    Adjust,
+    ConstraintSet,
+    Curriculum,
+    Observer,
+    Phases,
+    Policy,
+    Probe,
+    Reward,
+    SourceReader,
+)
 from andrea_core.data.sampler import SamplerSettings
 from andrea_core.data.tokenizer import TokenizerSettings
 from andrea_core.errors import AndreaError, ScenarioError
@@ -74,6 +84,7 @@ class Scenario:
     adjusts: tuple[Adjust, ...] = ()
     probes: tuple[ProbeSlot, ...] = ()
     observers: tuple[Observer, ...] = ()
+
 
 @attrs.frozen(eq=False)
 class Loaded:
@@ -259,7 +270,9 @@ def _message(found: Sequence[Problem], origin: Callable[[Sequence[str]], str]) -
     lines = []
     for problem in found:
         place = ".".join(problem.path).replace(".[", "[")
-        lines.append(f"{origin(problem.path)}: {place}: {problem.message}" if place else f"{origin([])}: {problem.message}")
+        lines.append(
+            f"{origin(problem.path)}: {place}: {problem.message}" if place else f"{origin([])}: {problem.message}"
+        )
     return "\n".join(dict.fromkeys(lines))
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from andrea_core.contracts import Vector
+from andrea_core.values import Vector
 
 ACCOUNTS = ("data", "model", "policy", "recording", "probes")
 

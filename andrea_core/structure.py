@@ -8,7 +8,6 @@ from cattrs import ClassValidationError, Converter, IterableValidationError, Str
 from cattrs.errors import AttributeValidationNote, ForbiddenExtraKeysError, IterableValidationNote
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from andrea_core.errors import PluginError
 from andrea_core.plugins import KINDS, Catalogue
 from andrea_core.spelling import nearest
 
@@ -48,12 +47,14 @@ def problems(error: BaseException, path: tuple[str, ...] = ()) -> list[Problem]:
     if isinstance(error, (ClassValidationError, IterableValidationError)):
         found = []
         for child in error.exceptions:
-            notes = [note for note in getattr(child, "__notes__", ()) if not type(note) is str]
+            notes = [note for note in getattr(child, "__notes__", ()) if type(note) is not str]
             found += problems(child, (*path, *(_place(note) for note in notes)))
         return found
     if isinstance(error, ForbiddenExtraKeysError):
         valid = [f.alias for f in attrs.fields(error.cl) if not f.metadata.get(SLOT)]
-        return [Problem((*path, key), f"unknown key {key!r}{nearest(key, valid)}") for key in sorted(error.extra_fields)]
+        return [
+            Problem((*path, key), f"unknown key {key!r}{nearest(key, valid)}") for key in sorted(error.extra_fields)
+        ]
     if isinstance(error, KeyError):
         return [Problem(path, f"the key {error.args[0]!r} is missing")]
     if isinstance(error, StructureHandlerNotFoundError):

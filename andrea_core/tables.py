@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from andrea_core.contracts import Sources, Vector
 from andrea_core.errors import ScenarioError
 from andrea_core.spelling import nearest
+from andrea_core.values import Sources, Vector
 
 
 def check_sources(names: Iterable[str], sources: Sources, where: str) -> None:

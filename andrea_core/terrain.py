@@ -4,12 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from andrea_core.contracts import ConstraintSet, Context, Curriculum, Ledger, Sources, Stage, Vector
+from andrea_core.contracts import ConstraintSet, Curriculum
 from andrea_core.errors import AndreaError, InfeasibleRegion
 from andrea_core.simplex import Region
+from andrea_core.values import Context, Ledger, Sources, Stage, Vector
 
 
-def region_of(stage: Stage, constraints: Sequence[ConstraintSet], context: Context, last: Vector | None) -> tuple[Region, Vector]:
+def region_of(
+    stage: Stage, constraints: Sequence[ConstraintSet], context: Context, last: Vector | None
+) -> tuple[Region, Vector]:
     """Return the region and the present weights (K,) in it.
 
     Sets that do not depend on the weights come first; the last weights, projected there (or the centre when there are
@@ -39,7 +42,9 @@ def stages(curriculum: Curriculum[object], state: object, steps: int) -> list[St
     while step < steps:
         stage = curriculum.stage(state, step)
         if stage.until <= step:
-            raise AndreaError(f"stage {stage.name!r} ends at step {stage.until}, not after step {step}, where it is asked for")
+            raise AndreaError(
+                f"stage {stage.name!r} ends at step {stage.until}, not after step {step}, where it is asked for"
+            )
         found.append(Stage(stage.name, step, min(stage.until, steps), stage.sources, stage.constraints))
         step = stage.until
     return found
@@ -48,7 +53,9 @@ def stages(curriculum: Curriculum[object], state: object, steps: int) -> list[St
 def preview(stage: Stage, constraints: Sequence[ConstraintSet], sources: Sources) -> Region:
     """Return the region at the start of a stage, before anything was drawn; raises InfeasibleRegion."""
     zero = np.zeros(len(sources), np.int64)
-    context = Context(stage.start, 0, stage.name, stage.start, stage.until, sources, Ledger(zero, zero, zero.astype(float)))
+    context = Context(
+        stage.start, 0, stage.name, stage.start, stage.until, sources, Ledger(zero, zero, zero.astype(float))
+    )
     return region_of(stage, constraints, context, None)[0]
 
 

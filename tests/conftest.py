@@ -20,7 +20,9 @@ def own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("ANDREA_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
-WORDS = "the wren sings in the hedge while a brig sails before the wind and nobody hears the old clock strike nine".split()
+WORDS = """
+the wren sings in the hedge while a brig sails before the wind and nobody hears the old clock strike nine
+""".split()  # noqa: SIM905 - a sentence is easier to read than its words
 
 TINY = """
 name = "tiny"

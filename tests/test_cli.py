@@ -101,7 +101,9 @@ def test_show_warns_when_a_stage_has_fewer_decisions_than_sources(tiny, capfd):
 
 def test_plugins_lists_every_component_and_its_settings(capfd):
     _, out, _ = call(capfd, "plugins")
-    assert all(word in out for word in ("ucb1", "dice", "floors", "staged", "heldout", "text_health", "registry", "jsonl"))
+    assert all(
+        word in out for word in ("ucb1", "dice", "floors", "staged", "heldout", "text_health", "registry", "jsonl")
+    )
     _, out, _ = call(capfd, "plugins", "ucb1")
 
     assert "step: float = 0.5" in out
@@ -140,7 +142,10 @@ def test_bad_input_is_one_message_and_exit_2(tiny, tmp_path, monkeypatch, capfd,
     ("make", "words"),
     [
         (lambda folder: [f.unlink() for f in folder.glob("birds-*")], ["'birds'", "birds-*.txt"]),
-        (lambda folder: [f.unlink() for f in folder.glob("birds-[0-2]?.txt") if "-00" not in f.name], ["birds", "held-out"]),
+        (
+            lambda folder: [f.unlink() for f in folder.glob("birds-[0-2]?.txt") if "-00" not in f.name],
+            ["birds", "held-out"],
+        ),
         (lambda folder: (folder / "birds-04.txt").write_bytes(b"caf\xe9 noir"), ["birds-04.txt", "UTF-8", "3"]),
     ],
 )

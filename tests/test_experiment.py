@@ -1,4 +1,4 @@
-"""Whole runs with a tiny model: the invariants in the record, exact resume after SIGKILL, faults that leave a good run."""
+"""Whole runs with a tiny model: invariants in the record, exact resume after SIGKILL, faults that leave a good run."""
 
 import os
 import signal
@@ -224,8 +224,8 @@ class TestResume:
             resumed_run(out, Silent())
 
     def test_the_order_of_text_does_not_depend_on_other_randomness(self, tiny, tmp_path, straight):
-        np.random.seed(7)  # noqa: NPY002 - foreign code that uses the global generators must not matter
-        np.random.random(5)  # noqa: NPY002
+        np.random.seed(7)
+        np.random.random(5)
         train(tiny, tmp_path / "again")
 
         assert_same_record(straight, record(tmp_path / "again"))
@@ -253,7 +253,8 @@ class Bad:
         if moment.phase == 3:
             if self.how == "raise": raise ValueError("boom")
             weights = weights.copy()
-            weights[{"nan": 0, "negative": 0, "excluded": 1}[self.how]] = {"nan": np.nan, "negative": -0.5, "excluded": 0.2}[self.how]
+            place, value = {"nan": (0, np.nan), "negative": (0, -0.5), "excluded": (1, 0.2)}[self.how]
+            weights[place] = value
         return weights
     def update(self, state, outcome): return None
 
@@ -277,7 +278,12 @@ class TestFaults:
     def test_a_bad_policy_is_named_with_phase_source_and_amount(self, tiny, tmp_path, how, words):
         plugin = tmp_path / "bad.py"
         plugin.write_text(BAD)
-        settings = ["policy.use=bad", f"policy.how='{how}'", "curriculum.stages[0].until=35", "curriculum.stages[1].until=36"]
+        settings = [
+            "policy.use=bad",
+            f"policy.how='{how}'",
+            "curriculum.stages[0].until=35",
+            "curriculum.stages[1].until=36",
+        ]
         experiment = start(tiny, tmp_path / "run", plugins=[str(plugin)], settings=settings)
         with pytest.raises(PluginError, match=rf"policy 'bad'.*{words}.*phase 3 of stage 'warmup'"):
             finish(experiment)
@@ -288,7 +294,9 @@ class TestFaults:
 
     def test_a_loss_that_is_no_number_stops_the_run_before_a_bad_checkpoint(self, tiny, tmp_path):
         experiment = start(tiny, tmp_path / "run", settings=["optimizer.lr=1e30", "optimizer.clip=0"])
-        with pytest.raises(RunError, match=r"the loss is (nan|inf) at step \d+ .*rows of that step: .*checkpoint of step"):
+        with pytest.raises(
+            RunError, match=r"the loss is (nan|inf) at step \d+ .*rows of that step: .*checkpoint of step"
+        ):
             finish(experiment)
 
         for step in experiment.folder.checkpoints.steps():
@@ -358,8 +366,8 @@ def test_probes_leave_training_bit_identical(tiny, tmp_path):
 
 
 def test_consecutive_random_phases_differ_and_the_global_generator_is_untouched(tiny, tmp_path):
-    before = np.random.get_state()[1].tolist()  # noqa: NPY002
+    before = np.random.get_state()[1].tolist()
     run = train(tiny, tmp_path / "run", settings=["policy.use=random"])
 
-    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+    assert np.random.get_state()[1].tolist() == before
     assert all((a != b).any() for a, b in pairwise(run.phases["weights"]))

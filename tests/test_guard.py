@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from andrea_core.contracts import Ledger, Moment, Proposal, Sources
 from andrea_core.errors import PluginError
 from andrea_core.guard import Blame, blaming, land
 from andrea_core.simplex import Region
 from andrea_core.testing.regions import regions
+from andrea_core.values import Ledger, Moment, Proposal, Sources
 
 BLAME = Blame("policy", "mine", "./mine.py", 12, "polish")
 

@@ -163,7 +163,9 @@ def test_the_built_in_plugins_and_the_catalogue_import_no_torch():
 
 
 def test_the_plugins_folder_refuses_its_own_name():
-    done = subprocess.run([sys.executable, "-c", "import plugins"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", "import plugins"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
     assert "andrea_plugins" in done.stderr
     assert done.returncode == 1

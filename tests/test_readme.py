@@ -28,7 +28,10 @@ def tree():
 def modules():
     """{path: first line of the docstring} of every module."""
     paths = [path for room in ("andrea_core", "plugins") for path in sorted((ROOT / room).rglob("*.py"))]
-    docs = {path.relative_to(ROOT).as_posix(): ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for path in paths}
+    docs = {
+        path.relative_to(ROOT).as_posix(): ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        for path in paths
+    }
     assert all(docs.values()), [path for path, text in docs.items() if not text]
     return {path: text.partition("\n")[0] for path, text in docs.items()}
 

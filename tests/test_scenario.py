@@ -1,12 +1,11 @@
 """Scenarios: layers, profiles, scale, overrides, the round trip, and every error with its place and remedy."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
 import tomli_w
-import tomllib
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from andrea_core.errors import AndreaError, InfeasibleRegion, PluginError, ScenarioError
 from andrea_core.layers import merge

@@ -37,7 +37,9 @@ class _Lazy(click.Group):
         command: click.Command = getattr(import_module(module), name)
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; an unknown one is refused with the nearest spelling."""
         from andrea_core.spelling import nearest
 

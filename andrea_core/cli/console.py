@@ -6,8 +6,8 @@ import time
 import click
 import numpy as np
 
-from andrea_core.contracts import Vector
 from andrea_core.progress import PhaseReport, Progress
+from andrea_core.values import Vector
 
 
 def display() -> Progress:
@@ -63,7 +63,9 @@ class Live:
 
     def open(self, name: str, folder: str, sources: tuple[str, ...], step: int, total: int) -> None:
         """Say what begins, and start drawing."""
-        self.console.print(f"[bold]{name}[/]: {len(sources)} sources, {total} steps, run folder {folder}", highlight=False)
+        self.console.print(
+            f"[bold]{name}[/]: {len(sources)} sources, {total} steps, run folder {folder}", highlight=False
+        )
         self._sources, self._total = sources, total
         self._task = self._bar.add_task("", total=total, completed=step, head="", tail="")
         self._stage = self._policy = self._loss = ""

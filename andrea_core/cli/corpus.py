@@ -150,4 +150,4 @@ def _row(name: str, stored: "StoredDocuments | None") -> tuple[str, ...]:
     if stored is None:
         return (name, "-", "-", "-", "-", "-", "not built")
     counts = (stored.documents, stored.bytes, stored.heldout_documents, stored.heldout_bytes)
-    return (name, *(f"{count:,}" for count in counts), f"{stored.order0:.2f}", ", ".join(stored.licences) or "-")
+    return (name, *(f"{count:,}" for count in counts), f"{stored.order0:.2f}", "; ".join(stored.licences) or "-")

@@ -65,7 +65,9 @@ def summary(cls: type) -> str:
 
 
 def _type(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind).replace("typing.", "")
+    return (
+        kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind).replace("typing.", "")
+    )
 
 
 def _default(field: Any) -> str:

@@ -18,9 +18,13 @@ def scenario_options(command: Any) -> Any:
         click.argument("scenario", type=_FOLDER),
         click.option("--profile", metavar="NAME", help="Use this profile of the scenario instead of its default."),
         click.option("--scale", type=float, metavar="X", help="Multiply every step span by X; replaces the profile's."),
-        click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, for example run.steps=500."),
+        click.option(
+            "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, for example run.steps=500."
+        ),
         click.option("--seed", type=int, metavar="N", help="Use this seed instead of the scenario's."),
-        click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Activate a plugin: a .py file or a name."),
+        click.option(
+            "--plugin", "plugins", multiple=True, metavar="FILE", help="Activate a plugin: a .py file or a name."
+        ),
     ]
     for option in reversed(options):
         command = option(command)

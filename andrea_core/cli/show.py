@@ -33,8 +33,8 @@ def outlook(loaded: "Loaded") -> list[str]:
     """Return a line for each stage: its steps, the decisions to expect, its region; and warnings."""
     import numpy as np
 
-    from andrea_core.contracts import Sources
     from andrea_core.terrain import preview, stages
+    from andrea_core.values import Sources
 
     scenario = loaded.scenario
     sources = Sources(tuple(scenario.sources), np.ones(len(scenario.sources), np.int64))
@@ -56,8 +56,8 @@ def expected_decisions(loaded: "Loaded", steps: int) -> float:
     """Return about how many phases fit into a number of steps."""
     import numpy as np
 
-    from andrea_core.contracts import Context, Ledger, Sources
     from andrea_core.rng import generator
+    from andrea_core.values import Context, Ledger, Sources
 
     count = len(loaded.scenario.sources)
     zero = np.zeros(count, np.int64)

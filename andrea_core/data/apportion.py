@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
-from andrea_core.contracts import Integers, Mask, Vector
+from andrea_core.values import Integers, Mask, Vector
 
 
 def apportion(carry: Vector, weights: Vector, rows: int) -> tuple[Integers, Vector]:

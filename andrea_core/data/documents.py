@@ -11,11 +11,12 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from andrea_core.contracts import Document, SourceReader
+from andrea_core.contracts import SourceReader
 from andrea_core.data.cache import build_folder, cache_folder, digest
 from andrea_core.data.split import FLOOR, PERCENT, group_hash, heldout_mask
 from andrea_core.data.text import text_key
 from andrea_core.errors import CorpusError
+from andrea_core.values import Document
 
 Report = Callable[[str], None]
 _VERSION = 1

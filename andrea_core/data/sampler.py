@@ -7,10 +7,10 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
-from andrea_core.contracts import Integers, Ledger, Mask, Vector
 from andrea_core.data.apportion import apportion, multinomial, restart
 from andrea_core.data.stream import PackedStream
 from andrea_core.fields import one_of, positive
+from andrea_core.values import Integers, Ledger, Mask, Vector
 
 
 @attrs.frozen

@@ -1,9 +1,14 @@
 """One source as an endless stream of packed documents: every epoch in its own order, any position readable at once."""
 
-import numpy as np
+from typing import Any
 
-from andrea_core.contracts import Integers
+import numpy as np
+import numpy.typing as npt
+
 from andrea_core.rng import generator
+from andrea_core.values import Integers
+
+Tokens = npt.NDArray[np.integer[Any]]
 
 
 class PackedStream:
@@ -14,7 +19,7 @@ class PackedStream:
     row r + 1: every token is a target exactly once an epoch, and nothing is dropped at an epoch's end.
     """
 
-    def __init__(self, name: str, tokens: Integers, offsets: Integers, *, separator: int, context: int, seed: int):
+    def __init__(self, name: str, tokens: Tokens, offsets: Integers, *, separator: int, context: int, seed: int):
         self._name, self._tokens, self._separator = name, tokens, separator
         self._context, self._seed = context, seed
         self._starts = np.asarray(offsets[:-1], np.int64)

@@ -108,6 +108,8 @@ def from_json(text: str) -> Tokenizer:
     try:
         table: dict[str, Any] = json.loads(text)
         use = table["use"]
+        if use not in ("bytes", "bpe"):
+            raise ValueError(f"unknown tokenizer {use!r}")
         merges = [(left, right) for left, right in table["merges"]] if use == "bpe" else []
     except (ValueError, KeyError, TypeError) as error:
         raise CorpusError(f"This is no stored tokenizer: {error}. Take the file from an undamaged run.") from None

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from andrea_core.contracts import Integers
+from andrea_core.values import Integers
 
 
 def spaced_windows(

@@ -6,11 +6,11 @@ import attrs
 import numpy as np
 import torch
 
-from andrea_core.contracts import Vector
 from andrea_core.errors import RunError
 from andrea_core.fields import number
 from andrea_core.model.gpt import GPT
 from andrea_core.model.quiet import quiet
+from andrea_core.values import Vector
 
 
 @attrs.frozen

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from andrea_core.contracts import Integers, Vector
 from andrea_core.data.windows import spaced_windows
 from andrea_core.model.generate import Sampling, generate_tokens
 from andrea_core.model.gpt import GPT
 from andrea_core.model.quiet import quiet
 from andrea_core.model.settings import ModelShape
+from andrea_core.values import Integers, Vector
 
 if TYPE_CHECKING:
     from andrea_core.data.corpus import Corpus

@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 
 from andrea_core.report.panel import Panel
 from andrea_core.report.style import INK, MUTED, f4, faded, figure, plain, source_colours, stage_bands
+from andrea_core.report.summary import order0_of
 from andrea_core.report.timeline import Floats, drawn_stages, every
 from andrea_core.runs.store import Run
 from andrea_core.runs.table import Array
@@ -70,13 +71,6 @@ def progress_panel(run: Run) -> Panel | None:
         "entropy, has learned more than byte frequencies."
     )
     return Panel("progress", "From start to end", how, figures=(fig,))
-
-
-def order0_of(run: Run) -> Floats:
-    """(K,) order-0 entropy of each source in bits per byte, NaN where the record has none."""
-    found = run.attributes.get("order0")
-    values = [float(v) if v is not None else np.nan for v in found] if isinstance(found, list) else []
-    return np.array((values + [np.nan] * len(run.sources))[: len(run.sources)])
 
 
 def _mean(x: Array, bits: Floats) -> go.Scatter:

@@ -25,6 +25,7 @@ from andrea_core.report.weights import parking_panel, weights_panel
 from andrea_core.runs.store import Run, open_run
 
 REPORT = "report.html"
+SCRIPTS = ("page.js", "reach.js", "ternary.js")
 
 
 @attrs.frozen
@@ -80,7 +81,7 @@ def page(run: Run) -> str:
         f'<title>{escape(run.name)}</title><link rel="icon" href="data:,"><style>{_asset("page.css")}</style></head>\n'
         f'<body><div class="layout"><nav><b>andrea</b>{links}</nav><main>{_overview(run)}{"".join(bodies.values())}'
         f"{_scenario(run)}</main></div>\n<script>{get_plotlyjs()}</script>\n"
-        f"<script>{_asset('page.js')}</script>\n<script>{_asset('ternary.js')}</script></body></html>\n"
+        f"{''.join(f'<script>{_asset(name)}</script>' for name in SCRIPTS)}</body></html>\n"
     )
 
 
@@ -113,7 +114,7 @@ def _panel(panel: Panel) -> str:
 
 
 def _figure(name: str, figure: go.Figure) -> str:
-    """Return a figure as a place and its numbers; no `<` stands in them, so that nothing in a run can end the script."""
+    """Return a figure as a place and its numbers; no `<` stands in them, so nothing in a run can end the script."""
     key = escape(f"spec-{name}", quote=True)
     spec = str(figure.to_json(validate=False)).replace("<", "\\u003c")
     place = f'<div class="figure" data-spec="{key}" style="height:{figure.layout.height}px"></div>'

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from andrea_core.contracts import Vector
 from andrea_core.errors import AndreaError
 from andrea_core.report.timeline import Floats
 from andrea_core.simplex import Region
+from andrea_core.values import Vector
 
 
 @attrs.frozen(eq=False)
@@ -72,8 +72,8 @@ def region_of(sources: Sequence[str], lower: Floats, upper: Floats) -> Region | 
 def shadow(region: Region, plane: Plane, directions: int = 180) -> Vector:
     """Return the closed outline (m, 2) of the region's image: its farthest vertex in each of many directions.
 
-    Each point is the image of a vertex of the region, so that the outline never leaves the true one; with 180 directions
-    it misses only corners that turn by less than 2 degrees.
+    Each point is the image of a vertex of the region, so that the outline never leaves the true one; with 180
+    directions it misses only corners that turn by less than 2 degrees.
     """
     turns = 2 * math.pi * np.arange(directions) / directions
     scores = np.column_stack([np.cos(turns), np.sin(turns)]) @ plane.axes

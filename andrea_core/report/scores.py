@@ -45,8 +45,8 @@ def rewards_panel(run: Run) -> Panel | None:
     fig.add_trace(
         go.Heatmap(
             x=edges, y=[plain(name) for name in run.sources], z=f4(rewards.T), zmin=-most, zmax=most,
-            colorbar={"title": {"text": "reward"}, "thickness": 12, "outlinewidth": 0}, hoverongaps=False, colorscale=_DIVERGING,
-            hovertemplate="%{y}: %{z:.4g} at step %{x}<extra></extra>",
+            colorbar={"title": {"text": "reward"}, "thickness": 12, "outlinewidth": 0},
+            hoverongaps=False, colorscale=_DIVERGING, hovertemplate="%{y}: %{z:.4g} at step %{x}<extra></extra>",
         )
     )  # fmt: skip
     fig.update_yaxes(autorange="reversed", showgrid=False)

@@ -33,7 +33,7 @@ class SummaryRow:
 def summary_rows(run: Run) -> list[SummaryRow]:
     """Return one row a source, in the scenario's order."""
     requested, landed, drawn, trained = (share(run, name) for name in LEDGER)
-    epochs, order0 = _last(run.phases["epochs"]), run.attributes.get("order0", [])
+    epochs, order0 = _last(run.phases["epochs"]), order0_of(run)
     columns = bits_columns(run)
     return [
         SummaryRow(
@@ -43,7 +43,7 @@ def summary_rows(run: Run) -> list[SummaryRow]:
             drawn=float(drawn[k]),
             trained=float(trained[k]),
             epochs=float(epochs[k]),
-            order0=float(order0[k]) if k < len(order0) else float("nan"),
+            order0=float(order0[k]),
             bits={label: float(values[k]) for label, values in columns.items()},
         )
         for k, source in enumerate(run.sources)
@@ -89,6 +89,13 @@ def mean_bits(rows: list[SummaryRow]) -> dict[str, float]:
     labels = list(rows[0].bits) if rows else []
     values = {label: [row.bits[label] for row in rows if np.isfinite(row.bits[label])] for label in labels}
     return {label: float(np.mean(found)) if found else float("nan") for label, found in values.items()}
+
+
+def order0_of(run: Run) -> Floats:
+    """(K,) order-0 entropy of each source in bits per byte, NaN where the record has none."""
+    found = run.attributes.get("order0")
+    values = [float(v) if v is not None else np.nan for v in found] if isinstance(found, list) else []
+    return np.array((values + [np.nan] * len(run.sources))[: len(run.sources)])
 
 
 def _fresh(label: str, taken: Mapping[str, object]) -> str:

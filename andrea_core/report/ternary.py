@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from andrea_core.contracts import Mask
 from andrea_core.report.panel import Panel
 from andrea_core.report.style import source_colours, stage_colours
 from andrea_core.report.summary import share
 from andrea_core.report.timeline import every, policy_names, stage_names
 from andrea_core.runs.store import Run
+from andrea_core.values import Mask
 
 MOST = 1500
 REST = "rest"

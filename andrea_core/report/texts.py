@@ -20,7 +20,7 @@ def samples_panel(run: Run) -> Panel | None:
     shown = every(run.samples.rows, SAMPLES)
     scores = run.samples["score"] if "score" in run.samples else np.full(run.samples.rows, np.nan)
     cards = [_card(int(run.samples["step"][i]), str(run.samples["text"][i]), float(scores[i])) for i in shown]
-    how = "What the model wrote at that step, and its health score: 100 is varied text, near 0 is one phrase over and over."
+    how = "What the model wrote, and its health score: 100 is varied text, near 0 is one phrase over and over."
     more = (
         f"{len(shown)} of {run.samples.rows} samples are shown, evenly spread." if len(shown) < run.samples.rows else ""
     )

@@ -77,7 +77,7 @@ def every(count: int, most: int) -> Indices:
 
 
 def binned(values: Floats, lengths: Floats, most: int) -> tuple[Floats, Indices]:
-    """Average rows over at most `most` bins of neighbours, weighted by `lengths`; return means and each bin's first row."""
+    """Average rows over at most `most` bins of neighbours, weighted by `lengths`; also return each bin's first row."""
     edges = np.unique(np.linspace(0, len(values), min(len(values), most) + 1).round().astype(np.int64))[:-1]
     if not len(values):
         return values, edges

@@ -6,13 +6,13 @@ import attrs
 import numpy as np
 import plotly.graph_objects as go
 
-from andrea_core.contracts import Vector
 from andrea_core.report.panel import Panel
 from andrea_core.report.projection import Plane, apart, polygon, principal, region_of, shadow
 from andrea_core.report.style import INK, MUTED, f4, faded, figure, plain, source_colours, stage_colours
 from andrea_core.report.timeline import Indices, every, policy_names, stage_names
 from andrea_core.runs.store import Run
 from andrea_core.simplex import Region
+from andrea_core.values import Vector
 
 MOST, CLOUD, LETTERS = 1500, 250, 18
 _SYMBOLS = ("arrow", "diamond", "square", "triangle-up", "cross", "star-triangle-down")

@@ -1,1 +1,1 @@
-"""placeholder."""
+"""Runs on disk: folders, checkpoints, the zarr record and its reader."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-from safetensors.numpy import load_file as load_arrays
-from safetensors.numpy import save_file as save_arrays
+from safetensors.numpy import load_file as load_arrays, save_file as save_arrays
 
 from andrea_core.errors import RunError
 from andrea_core.runs.files import whole_folder
@@ -96,7 +95,7 @@ class CheckpointFolder:
 
     def newest_valid(self) -> tuple[int | None, list[str]]:
         """Return the newest step whose checkpoint is whole, or None, and what is wrong with those passed over."""
-        damage = []
+        damage: list[str] = []
         for step in reversed(self.steps()):
             try:
                 self.verify(step)

@@ -40,11 +40,6 @@ class Table:
             values.append(row[key] if key in row else _blank(values[-1] if values else self._sample(key)))
         self._pending += 1
 
-    def extend(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Add many records at once."""
-        for values in zip(*columns.values(), strict=True):
-            self.append(dict(zip(columns, values, strict=True)))
-
     def flush(self) -> None:
         """Write what is not on disk yet; full chunks leave the memory."""
         if self._pending == self._clean:

@@ -21,6 +21,7 @@ REMEDY = "Name the folder that `andrea run` printed: it holds scenario.toml and 
 _STEPS = ("loss", "lr", "grad_norm", "tokens")
 _PHASES = ("start", "steps", "stage", "policy")
 _BY_SOURCE = ("requested", "weights", "lower", "upper", "drawn", "trained", "reward", "loss", "epochs")
+_NEVER_BLANK = ("steps", "requested", "weights", "drawn", "trained")
 
 
 class Run:
@@ -44,13 +45,13 @@ class Run:
     @cached_property
     def steps(self) -> Table:
         """One row a step: loss (nats a token), lr, grad_norm, tokens (in the step)."""
-        return self._table("steps", dict.fromkeys(_STEPS, ()))
+        return self._table("steps", dict.fromkeys(_STEPS, ()), ("tokens",))
 
     @cached_property
     def phases(self) -> Table:
         """One row a phase: start, steps, stage, policy; and requested, weights, drawn, trained, ... (phases, K)."""
         by_source = dict.fromkeys(_BY_SOURCE, (len(self.sources),))
-        return self._table("phases", {**dict.fromkeys(_PHASES, ()), **by_source, "seconds": (0,)})
+        return self._table("phases", {**dict.fromkeys(_PHASES, ()), **by_source, "seconds": (0,)}, _NEVER_BLANK)
 
     @cached_property
     def notes(self) -> Mapping[str, Array]:
@@ -106,8 +107,8 @@ class Run:
         found = self._store.get(path)
         return found if isinstance(found, zarr.Group) else None
 
-    def _table(self, path: str, known: Mapping[str, tuple[int, ...]]) -> Table:
-        return Table(self._group(path), known)
+    def _table(self, path: str, known: Mapping[str, tuple[int, ...]], never_blank: tuple[str, ...] = ()) -> Table:
+        return Table(self._group(path), known, never_blank)
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

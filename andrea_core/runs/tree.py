@@ -32,8 +32,8 @@ def flatten(tree: Any, path: str, arrays: Arrays) -> Any:
     if type(tree) in _PLAIN:
         return tree
     raise PluginError(
-        f"{path} holds a {type(tree).__name__}, which no checkpoint can keep; a state is made of attrs classes, tuples, "
-        "dicts with text keys, numpy arrays, int, float, bool, str and None"
+        f"{path} holds a {type(tree).__name__}, which no checkpoint can keep; "
+        "a state is made of attrs classes, tuples, dicts with text keys, numpy arrays, int, float, bool, str and None"
     )
 
 

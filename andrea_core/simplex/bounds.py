@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import attrs
 import numpy as np
 
-from andrea_core.contracts import Vector
 from andrea_core.errors import ScenarioError
 from andrea_core.simplex.box import frozen
+from andrea_core.values import Vector
 
 
 @attrs.frozen

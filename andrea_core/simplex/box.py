@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from andrea_core.contracts import Integers, Mask, Vector
+from andrea_core.values import Integers, Mask, Vector
 
 PINNED = 2.0**-50
 """A width at or below this counts as none for dimension, vertices and sampling; bounds still hold bitwise."""

@@ -2,9 +2,9 @@
 
 import math
 
-from andrea_core.contracts import Vector
 from andrea_core.simplex.box import Box, exact_sum
 from andrea_core.simplex.fixup import fix_up
+from andrea_core.values import Vector
 
 
 def relative(box: Box) -> Vector:

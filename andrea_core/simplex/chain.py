@@ -1,4 +1,4 @@
-"""Uniform draws for many sources: tilted coordinates drawn half of the variance at a time, each half accepted alone."""
+"""Uniform draws for many sources: half of the tilted variance is drawn and accepted at a time."""
 
 import math
 
@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from andrea_core.contracts import Vector
 from andrea_core.simplex import tilt
+from andrea_core.values import Vector
 
 Complex = npt.NDArray[np.complex128]
 LAST = 24

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from andrea_core.contracts import Vector
 from andrea_core.simplex.box import Box, exact_sum
+from andrea_core.values import Vector
 
 
 def finite(values: npt.ArrayLike, count: int) -> Vector:

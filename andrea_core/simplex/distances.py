@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from andrea_core.contracts import Vector
+from andrea_core.values import Vector
 
 
 def total_variation(p: Vector, q: Vector) -> float:

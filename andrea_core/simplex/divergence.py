@@ -1,14 +1,14 @@
-"""Projection under the Kullback-Leibler divergence (and so under every f-divergence), for one vector or for rows."""
+"""Projection under the Kullback-Leibler divergence, the same for every f-divergence, for a vector or rows."""
 
 import math
 
 import numpy as np
 
-from andrea_core.contracts import Mask, Vector
 from andrea_core.simplex.box import Box, exact_sum
 from andrea_core.simplex.dual import bracket, bracket_rows
 from andrea_core.simplex.fixup import fix_up, fix_up_rows
 from andrea_core.simplex.projection import REFINEMENTS
+from andrea_core.values import Mask, Vector
 
 
 def kullback_leibler(p: Vector, box: Box) -> Vector:

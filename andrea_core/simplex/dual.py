@@ -1,12 +1,12 @@
-"""The scalar dual of a projection: neighbouring breakpoints around the multiplier at which the clipped sum is right."""
+"""The scalar dual of a projection: the neighbouring breakpoints between which the clipped sum is right."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from andrea_core.contracts import Vector
 from andrea_core.simplex.box import Box
+from andrea_core.values import Vector
 
 Link = Callable[[Any], Any]
 """How a coordinate follows from x - theta before it is clipped: the identity (Euclidean) or exp (Kullback-Leibler)."""

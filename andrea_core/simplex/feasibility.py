@@ -3,11 +3,11 @@
 import attrs
 import numpy as np
 
-from andrea_core.contracts import Vector
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex.bounds import Bound, Bounds
 from andrea_core.simplex.box import PINNED, Box, exact_sum, frozen, residual
 from andrea_core.simplex.fixup import fix_up
+from andrea_core.values import Vector
 
 COMPUTED = 1e-12
 """Floors or caps that miss a sum of 1 by no more than this, as computed ones do, leave one point within rounding."""

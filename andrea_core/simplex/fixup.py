@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from andrea_core.contracts import Integers, Mask, Vector
 from andrea_core.simplex.box import Box
+from andrea_core.values import Integers, Mask, Vector
 
 ROUNDS = 64
 FEW_ROWS = 16

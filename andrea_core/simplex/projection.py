@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from andrea_core.contracts import Mask, Vector
 from andrea_core.simplex.box import Box
 from andrea_core.simplex.dual import bracket, bracket_rows, identity
 from andrea_core.simplex.fixup import fix_up, fix_up_rows
+from andrea_core.values import Mask, Vector
 
 REFINEMENTS = 8
 FAR = 4.0

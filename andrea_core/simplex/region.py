@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from andrea_core.contracts import Mask, Vector
 from andrea_core.simplex import centres, checking, vertices
 from andrea_core.simplex.bounds import Bounds
 from andrea_core.simplex.box import Box
@@ -17,6 +16,7 @@ from andrea_core.simplex.divergence import kullback_leibler, kullback_leibler_ro
 from andrea_core.simplex.feasibility import Verdict, judge
 from andrea_core.simplex.projection import euclidean, euclidean_rows
 from andrea_core.simplex.sampling import Sampler, prepare
+from andrea_core.values import Mask, Vector
 
 _PROJECTIONS = {"euclidean": (euclidean, euclidean_rows), "kl": (kullback_leibler, kullback_leibler_rows)}
 

@@ -7,10 +7,10 @@ import attrs
 import numpy as np
 from numpy.random import Generator
 
-from andrea_core.contracts import Integers, Mask, Vector
 from andrea_core.simplex import chain, tilt
 from andrea_core.simplex.box import Box, residual
 from andrea_core.simplex.fixup import fix_up, fix_up_rows
+from andrea_core.values import Integers, Mask, Vector
 
 MANY = 128
 BULK = 5000

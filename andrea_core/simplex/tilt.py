@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from andrea_core.contracts import Mask, Vector
+from andrea_core.values import Mask, Vector
 
 _SERIES = 0.05
 _PASSES = 60

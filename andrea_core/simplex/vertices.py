@@ -5,9 +5,9 @@ import math
 import attrs
 import numpy as np
 
-from andrea_core.contracts import Integers, Vector
 from andrea_core.errors import AndreaError
 from andrea_core.simplex.box import PINNED, Box, residual
+from andrea_core.values import Integers, Vector
 
 LOW, HIGH, FRACTION = 0, 1, 2
 

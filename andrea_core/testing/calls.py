@@ -5,9 +5,10 @@ from typing import Any, NoReturn
 import attrs
 import numpy as np
 
-from andrea_core.contracts import NEEDS, Mask, Vector
+from andrea_core.contracts import NEEDS
 from andrea_core.errors import PluginError
 from andrea_core.runs.tree import Arrays, flatten, restore
+from andrea_core.values import Mask, Vector
 
 
 def fail(plugin: Any, method: str, problem: str) -> NoReturn:

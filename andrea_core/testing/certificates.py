@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from andrea_core.contracts import Vector
 from andrea_core.simplex import Region
+from andrea_core.values import Vector
 
 
 def assert_member(region: Region, w: Vector) -> None:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from andrea_core.contracts import ConstraintSet, Context
+from andrea_core.contracts import ConstraintSet
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex import Region
 from andrea_core.testing.calls import call, check_settings, fail
 from andrea_core.testing.worlds import NAMES, draw_region, frozen, make_context, make_sources
+from andrea_core.values import Context
 
 
 def check_constraint_set(

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from andrea_core.contracts import Curriculum, Findings, Measurement, Sources, Stage
+from andrea_core.contracts import Curriculum
 from andrea_core.testing.calls import call, check_settings, fail, fingerprint, resumed
 from andrea_core.testing.worlds import NAMES, draw_outcome, make_sources
+from andrea_core.values import Findings, Measurement, Sources, Stage
 
 
 def check_curriculum(

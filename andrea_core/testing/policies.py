@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from andrea_core.contracts import Moment, Outcome, Policy, Proposal, Vector
+from andrea_core.contracts import Policy
 from andrea_core.testing.calls import call, check_settings, check_weights, fail, fingerprint, resumed
 from andrea_core.testing.worlds import NAMES, draw_outcome, draw_region, make_moment, make_sources
+from andrea_core.values import Moment, Outcome, Proposal, Vector
 
 
 def check_policy(policy: Policy[Any], names: Sequence[str] = NAMES, phases: int = 24, seed: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for regions, infeasible bounds, vectors and scores, drawn around an exact integer witness."""
+"""Hypothesis strategies for regions, clashing bounds, vectors and scores, drawn around an integer witness."""
 
 import itertools
 import math
@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-from andrea_core.contracts import Vector
 from andrea_core.simplex import Region
+from andrea_core.values import Vector
 
 DENOMINATORS = (7, 10, 49, 100, 1000, 2**20, 10**9)
 _SPECIAL = (0.0, -0.0, 1e-300, -1e-300, 5e-324, 1 / 3, 1.0, -1.0, 1e17, -1e17, 1e300, -1e300)

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from andrea_core.contracts import Observation, Reward
+from andrea_core.contracts import Reward
 from andrea_core.testing.calls import call, check_settings, fail, fingerprint, resumed
 from andrea_core.testing.worlds import NAMES, draw_observation, make_sources
+from andrea_core.values import Observation
 
 
 def check_reward(reward: Reward[Any], names: Sequence[str] = NAMES, phases: int = 24, seed: int = 0) -> None:

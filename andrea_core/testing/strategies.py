@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from andrea_core.contracts import Moment, Observation, Outcome, Vector
 from andrea_core.simplex import Region
 from andrea_core.testing.regions import regions
 from andrea_core.testing.worlds import draw_ledger, frozen, make_sources
+from andrea_core.values import Moment, Observation, Outcome, Vector
 
 _REWARDS = st.one_of(st.floats(-10, 10), st.floats(allow_nan=False, allow_infinity=False), st.just(0.0))
 _LOSSES = st.one_of(st.floats(0, 10), st.floats(0, 1e6), st.just(0.0))

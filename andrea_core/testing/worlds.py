@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from andrea_core.contracts import Context, Ledger, Mask, Moment, Observation, Outcome, Sources, Vector
 from andrea_core.simplex import Region
+from andrea_core.values import Context, Ledger, Mask, Moment, Observation, Outcome, Sources, Vector
 
 NAMES = ("a", "b", "c", "d")
 """The sources of a world when the caller names none."""

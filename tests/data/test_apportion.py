@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from andrea_core.data.apportion import apportion, multinomial, restart
 
@@ -15,8 +14,11 @@ def walk(carry, weights, rows):
     return carry + np.outer(np.arange(1, rows + 1), weights) - drawn
 
 
+SIZES = st.integers(1, 20)
+
+
 @st.composite
-def mixtures(draw, sizes=st.integers(1, 20)):
+def mixtures(draw, sizes=SIZES):
     parts = draw(st.lists(st.integers(0, 1000), min_size=1, max_size=draw(sizes)).filter(any))
     return np.array(parts) / sum(parts)
 

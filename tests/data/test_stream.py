@@ -1,8 +1,9 @@
 """The packed stream and the sampler: nothing repeated within an epoch, any position readable, order a pure function."""
 
+from itertools import pairwise
+
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from andrea_core.data.sampler import Sampler, SamplerSettings
 from andrea_core.data.stream import PackedStream
@@ -27,7 +28,7 @@ def test_every_epoch_is_each_document_once_behind_a_separator(lengths, context):
     one, tokens, offsets = stream(lengths, context)
     size = one.epoch_tokens
     text = flat(one, 3 * size // context + 1, context)
-    documents = sorted(tokens[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True))
+    documents = sorted(tokens[a:b].tolist() for a, b in pairwise(offsets))
     for epoch in range(3):
         part = text[epoch * size : (epoch + 1) * size].tolist()
         found, at = [], 0
@@ -54,9 +55,10 @@ def test_the_order_differs_between_epochs_sources_and_seeds_only():
     base, *_ = stream(lengths)
     per_epoch = base.epoch_tokens // 8
 
-    assert flat(base, per_epoch, 8).tolist() != np.concatenate(
-        [base.row(per_epoch + i)[:8] for i in range(per_epoch)]
-    ).tolist()
+    assert (
+        flat(base, per_epoch, 8).tolist()
+        != np.concatenate([base.row(per_epoch + i)[:8] for i in range(per_epoch)]).tolist()
+    )
     assert base.row(0).tolist() != stream(lengths, name="t")[0].row(0).tolist()
     assert base.row(0).tolist() != stream(lengths, seed=2)[0].row(0).tolist()
     assert base.row(0).tolist() == stream(lengths)[0].row(0).tolist()

@@ -38,7 +38,13 @@ def run_console(block, folder):
         lines = part.replace("\\\n", " ").splitlines()
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
-            lines[0], shell=True, cwd=folder, text=True, capture_output=True, check=False, env={**os.environ, "PATH": path}
+            lines[0],
+            shell=True,
+            cwd=folder,
+            text=True,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PATH": path},
         )
         assert done.returncode == 0, f"$ {lines[0]}\n{done.stdout}{done.stderr}"
         for line in lines[1:]:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load_file as load_arrays
-from safetensors.numpy import save_file as save_arrays
+from safetensors.numpy import load_file as load_arrays, save_file as save_arrays
 from safetensors.torch import load_file, save_file
 
 from andrea_core.errors import RunError

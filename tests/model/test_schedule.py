@@ -4,8 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from andrea_core.model.schedule import learning_rate
 from andrea_core.model.settings import OptimizerSettings

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from andrea_core.assembly import check_plan, new_run
 from andrea_core.errors import InfeasibleRegion
@@ -36,19 +35,30 @@ NAMES = ("birds", "clocks", "ships")
 CONSTANTS = [0.0, 1.0, -1.0, 1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan]
 
 simple = st.sampled_from(
-    [{"use": "random"}, {"use": "ucb1"}, {"use": "ucb1", "step": 1.0, "c": 1e-9}, {"use": "uniform"}, {"use": "proportional"}]
+    [
+        {"use": "random"},
+        {"use": "ucb1"},
+        {"use": "ucb1", "step": 1.0, "c": 1e-9},
+        {"use": "uniform"},
+        {"use": "proportional"},
+    ]
 )
 policies = st.one_of(
     simple,
     st.builds(
-        lambda a, b: {"use": "dice", "faces": [{"share": 0.4, "policy": a, "name": "a"}, {"share": 0.6, "policy": b, "name": "b"}]},
+        lambda a, b: {
+            "use": "dice",
+            "faces": [{"share": 0.4, "policy": a, "name": "a"}, {"share": 0.6, "policy": b, "name": "b"}],
+        },
         simple,
         simple,
     ),
 )
 rewards = st.one_of(
     st.sampled_from([{"use": "improvement"}, {"use": "improvement", "form": "andrea"}, {"use": "loss"}]),
-    st.lists(st.sampled_from(CONSTANTS), min_size=1, max_size=4).map(lambda values: {"use": "hostile", "values": values}),
+    st.lists(st.sampled_from(CONSTANTS), min_size=1, max_size=4).map(
+        lambda values: {"use": "hostile", "values": values}
+    ),
 )
 constraints = st.lists(
     st.one_of(
@@ -71,7 +81,9 @@ def curricula(draw):
     for number, until in enumerate([*borders, None]):
         sources = draw(st.one_of(st.none(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)))
         stage = {"name": f"stage-{number}", "constraints": draw(constraints)}
-        stages.append(stage | ({} if until is None else {"until": until}) | ({} if sources is None else {"sources": sources}))
+        stages.append(
+            stage | ({} if until is None else {"until": until}) | ({} if sources is None else {"sources": sources})
+        )
     return {"use": "staged", "stages": stages}
 
 

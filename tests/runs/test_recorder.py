@@ -2,8 +2,7 @@
 
 import numpy as np
 import zarr
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from andrea_core.runs import recorder as module
 from andrea_core.runs.recorder import Recorder
@@ -15,7 +14,9 @@ def feed(recorder, start, stop):
     for i in range(start, stop):
         recorder["steps"].append({"loss": np.float32(i), "tokens": np.int64(i)})
         recorder["phases/notes"].append({"score": np.array([i, 1.0])} if i >= 20 and i % 3 else {})
-        recorder["phases"].append({"weights": np.full(3, i / 7), "stage": recorder.code("phases", "stage", f"s{i // 9}")})
+        recorder["phases"].append(
+            {"weights": np.full(3, i / 7), "stage": recorder.code("phases", "stage", f"s{i // 9}")}
+        )
         if i % 5 == 0:
             recorder["samples"].append({"text": f"text {i} é\n", "step": np.int64(i)})
         recorder.tick()

@@ -6,8 +6,7 @@ import re
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from andrea_core.errors import PluginError
 from andrea_core.runs.tree import flatten, restore

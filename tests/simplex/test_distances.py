@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from andrea_core.simplex import effective_number, entropy, hellinger, kl, l2, total_variation
 from andrea_core.testing.regions import regions, weights

@@ -1,12 +1,12 @@
 """Feasibility: the exact rule, points within rounding, and minimal explanations of clashes."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from andrea_core.errors import InfeasibleRegion, ScenarioError
 from andrea_core.simplex import Region
@@ -56,6 +56,26 @@ def test_the_excess_is_what_exact_arithmetic_says(stated):
     else:
         expected = sum(floors) - 1 if stated.clash == "floors" else 1 - sum(caps)
     assert caught.value.excess == pytest.approx(float(expected), rel=1e-12, abs=1e-16)
+
+
+@given(infeasible_bounds())
+def test_doing_what_the_repair_says_leaves_weights(stated):
+    with pytest.raises(InfeasibleRegion) as caught:
+        stated.region()
+    changed = re.search(r"example (\S+) from \S+ to (\S+)$", caught.value.repair)
+    floors, caps, exclude = dict(stated.floors), dict(stated.caps), stated.exclude
+    if changed:
+        (floors if stated.clash == "floors" else caps)[changed[1]] = float(changed[2])
+    elif "admit a source" in caught.value.repair:
+        exclude = exclude[1:]
+    elif stated.clash == "floors":
+        share = 1 / sum(floors.values())
+        floors = {name: value * share for name, value in floors.items()}
+        assert f"lower floors by {caught.value.excess:.6g} in total" == caught.value.repair
+    else:
+        assert re.match(r"(lower the floor to|drop the floor)", caught.value.repair)
+        floors = caps
+    assert_member(Region.of(stated.names, floors, caps, exclude), Region.of(stated.names, floors, caps, exclude).centre)
 
 
 def test_floors_that_ask_too_much_are_named_with_reason_amount_and_repair():

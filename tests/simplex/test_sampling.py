@@ -3,8 +3,7 @@
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from andrea_core.simplex import Region, sampling

@@ -116,7 +116,9 @@ def _source(row: Mapping[str, Any], defaults: Mapping[str, Any]) -> SourceRecipe
 def _entry(row: Mapping[str, Any]) -> Entry:
     known = set(attrs.fields_dict(Entry)) - {"options"}
     options = {key: value for key, value in row.items() if key not in known | _FACTS}
-    own: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items() if key in known}
+    own: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in row.items() if key in known
+    }
     return Entry(**own, options=options)
 
 

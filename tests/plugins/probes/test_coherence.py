@@ -3,8 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from andrea_plugins.probes.coherence import coherence
 from andrea_plugins.probes.english import COMMON_WORDS

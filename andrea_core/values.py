@@ -1,0 +1,190 @@
+"""The values that pass between plugins and the core: what a decision may depend on, what a phase showed and taught."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from andrea_core.contracts import ConstraintSet
+    from andrea_core.simplex import Region
+
+Vector = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+Scores = Vector  # (K,) one reward a source, NaN where the phase gave none
+
+
+@attrs.frozen(eq=False)
+class Sources:
+    """The sources of an experiment, in the scenario's order: a bandit's arms.
+
+    `tokens` (K,) counts the training tokens of one epoch of each source.
+    """
+
+    names: tuple[str, ...]
+    tokens: Integers
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def index(self, name: str) -> int:
+        """Return the position of a source; raises ValueError for an unknown name."""
+        return self.names.index(name)
+
+
+@attrs.frozen(eq=False)
+class Ledger:
+    """What training has used so far, each (K,): rows drawn, tokens trained, passes over the source's own text."""
+
+    drawn: Integers
+    trained: Integers
+    epochs: Vector
+
+
+@attrs.frozen(eq=False)
+class Context:
+    """Where a run stands when constraints and phase lengths are decided.
+
+    `step` counts finished optimiser steps; `stage_start` and `stage_until` are the borders of the present stage.
+    `weights` (K,) are the weights in force, already inside the part of the region that does not depend on them;
+    None until that part is known.
+    """
+
+    step: int
+    phase: int
+    stage: str
+    stage_start: int
+    stage_until: int
+    sources: Sources
+    ledger: Ledger
+    weights: Vector | None = None
+
+
+@attrs.frozen(eq=False)
+class Moment:
+    """What a policy may depend on when it proposes the weights of the next phase.
+
+    `region` is the reachable part of the simplex, `weights` (K,) the present point in it (projected when the region was
+    redrawn), `active` (K,) marks the sources that may receive mass.
+    """
+
+    step: int
+    phase: int
+    stage: str
+    sources: Sources
+    region: "Region"
+    weights: Vector
+    ledger: Ledger
+
+    @property
+    def active(self) -> Mask:
+        """(K,) True where the region leaves a source any mass."""
+        return np.asarray(self.region.upper > 0)
+
+
+@attrs.frozen(eq=False)
+class Proposal:
+    """A policy's wish: the target weights (K,), if it likes a phase length, and notes (K,) that explain it.
+
+    `acted` names the policy that made it when another one passed it on. Notes land in `phases/notes/<name>`.
+    """
+
+    target: Vector
+    steps: int | None = None
+    notes: Mapping[str, Vector] = attrs.field(factory=dict)
+    acted: str | None = None
+
+
+@attrs.frozen(eq=False)
+class Observation:
+    """What a phase showed, row by row: `loss` (steps, rows) sums in nats, `tokens` and `source` of the same shape.
+
+    `heldout` (K,) is the held-out loss in nats a token after the phase, NaN for a source without;
+    None if nobody needs it.
+    `weights` (K,) were in force; `step` is the number of steps finished when the phase ended.
+    """
+
+    loss: Vector
+    tokens: Integers
+    source: Integers
+    weights: Vector
+    step: int
+    heldout: Vector | None = None
+
+    def tokens_by_source(self) -> Integers:
+        """(K,) tokens trained on each source."""
+        return np.bincount(self.source.ravel(), self.tokens.ravel(), len(self.weights)).astype(np.int64)
+
+    def rows_by_source(self) -> Integers:
+        """(K,) rows drawn from each source."""
+        return np.bincount(self.source.ravel(), minlength=len(self.weights)).astype(np.int64)
+
+    def loss_by_source(self) -> Vector:
+        """(K,) mean loss in nats a token over the phase, NaN where a source was not seen."""
+        return mean_loss(self.loss, self.tokens, self.source, len(self.weights))
+
+
+@attrs.frozen(eq=False)
+class Outcome:
+    """What a phase taught, for policies and curricula.
+
+    `share` (K,) is the part of the trained tokens that each source gave, `reward` (K,) its reward (0 where unseen),
+    `seen` (K,) marks the sources whose reward is known, `loss` (K,) the mean training loss (NaN where unseen).
+    """
+
+    step: int
+    phase: int
+    weights: Vector
+    share: Vector
+    reward: Vector
+    seen: Mask
+    loss: Vector
+    observation: Observation
+
+
+@attrs.frozen(eq=False)
+class Measurement:
+    """One measured value: a number, a (K,) vector, one entry a source, or a text; `status` says how far to trust it."""
+
+    value: float | Vector | str
+    status: str = "ok"
+
+
+@attrs.frozen(eq=False)
+class Findings:
+    """What the probes of a phase border found, by probe; `stop` is a probe's reason to end the run."""
+
+    measured: Mapping[str, Mapping[str, Measurement]]
+    stop: str | None = None
+
+
+@attrs.frozen
+class Stage:
+    """A stretch of steps [start, until) with its sources and its constraints; no sources named means all of them."""
+
+    name: str
+    start: int
+    until: int
+    sources: tuple[str, ...] | None = None
+    constraints: tuple["ConstraintSet", ...] = ()
+
+
+@attrs.frozen
+class Document:
+    """One text of a source. `group` keeps related documents on one side of the train / held-out split; "" is alone."""
+
+    text: str
+    group: str = ""
+    licence: str = ""
+    origin: str = ""
+
+
+def mean_loss(loss: Vector, tokens: Integers, source: Integers, count: int) -> Vector:
+    """(K,) token-weighted mean of row losses by source, NaN where a source has no token."""
+    sums = np.bincount(source.ravel(), loss.ravel(), count)
+    totals = np.bincount(source.ravel(), tokens.ravel(), count)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(totals > 0, sums / totals, np.nan)
