@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         number as number,
         one_of as one_of,
         positive as positive,
+        source_names as source_names,
         span as span,
         weights_by_source as weights_by_source,
     )
@@ -79,7 +80,7 @@ _HOMES = {
         "cut_passages decode_text hash64 normalise paragraphs read_lines read_parts text_key unwrap"
     ),
     "andrea_core.errors": "AndreaError CorpusError InfeasibleRegion PluginError RunError ScenarioError",
-    "andrea_core.fields": "fraction number one_of positive span weights_by_source",
+    "andrea_core.fields": "fraction number one_of positive source_names span weights_by_source",
     "andrea_core.hookspecs": "hookimpl",
     "andrea_core.model.view": "ModelView",
     "andrea_core.runs.store": "open_run",

@@ -60,7 +60,9 @@ class Experiment:
                 findings = self._look(None)
                 self._save()
             else:
-                self.state = restore(self, resume_at)
+                folder, recorder = self.folder.checkpoints, self.record.recorder
+                self.state = restore(folder, resume_at, self.state, self.trainer, recorder)
+                self.record.saved_at = resume_at
                 findings = Findings({})
             while self.state.step < self.total and findings.stop is None:
                 findings = self._phase()
@@ -126,7 +128,8 @@ class Experiment:
             return
         with self.watch.on("recording"):
             if np.isfinite(self.trainer.collect().loss).all():
-                save(self)
+                keep = self.director.scenario.run.keep_checkpoints
+                save(self.folder.checkpoints, keep, self.state, self.trainer, self.record.recorder)
                 self.record.saved_at = step
 
     def _observation(self, phase: Phase, losses: PhaseLosses, heldout: Any) -> Observation:

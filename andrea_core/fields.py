@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 SPAN = "andrea.span"
+SOURCES = "andrea.sources"
 _Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
@@ -50,14 +51,19 @@ def one_of(*names: str, default: Any = attrs.NOTHING) -> Any:
 
 
 def weights_by_source(*, default: Any = attrs.NOTHING) -> Any:
-    """Return a field for a table `source = number`, every number in [0, 1]."""
+    """Return a field for a table `source = number`, every number in [0, 1]; unknown sources are refused."""
 
     def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
         for source, number_ in value.items():
             if not 0 <= number_ <= 1:
                 raise ValueError(f"{attribute.name}.{source} must be between 0 and 1, got {number_!r}")
 
-    return attrs.field(default=default, validator=check)
+    return attrs.field(default=default, validator=check, metadata={SOURCES: True})
+
+
+def source_names(*, default: Any = attrs.NOTHING, validator: Any = None) -> Any:
+    """Return a field for a list of source names; a scenario with a name that is no source is refused."""
+    return attrs.field(default=default, validator=validator, metadata={SOURCES: True})
 
 
 def _bounds(above: float | None, at_least: float | None, at_most: float | None) -> _Check:

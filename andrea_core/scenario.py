@@ -21,13 +21,15 @@ from andrea_core.contracts import (
 )
 from andrea_core.data.sampler import SamplerSettings
 from andrea_core.data.tokenizer import TokenizerSettings
-from andrea_core.errors import AndreaError, ScenarioError
-from andrea_core.fields import SPAN, one_of, positive, span
+from andrea_core.errors import ScenarioError
+from andrea_core.fields import one_of, positive, span
 from andrea_core.layers import Layers, Tree, apply_override, overrides, read_layers
 from andrea_core.model.settings import ModelSettings, OptimizerSettings
 from andrea_core.plugins import Catalogue
+from andrea_core.scaling import scaled
 from andrea_core.spelling import nearest
 from andrea_core.structure import Problem, component_slot, converter, problems
+from andrea_core.tables import named_sources
 
 
 def _some_source(_scenario: Any, _attribute: Any, value: Mapping[str, SourceReader]) -> None:
@@ -122,7 +124,7 @@ def load(
     data: Tree = {**layers.data, "plugins": list(dict.fromkeys(asked))}
     catalogue = Catalogue.of(data["plugins"], folder=Path(path).parent)
     if scale is not None and scale != 1:
-        data = unstructure(_scaled(structure(data, catalogue, layers.origin), scale), catalogue)
+        data = unstructure(scaled(structure(data, catalogue, layers.origin), scale), catalogue)
     for place, value in overrides(settings):
         data = apply_override(data, place, value)
     if seed is not None:
@@ -162,24 +164,6 @@ def unstructure(scenario: Scenario, catalogue: Catalogue) -> Tree:
     return plain
 
 
-def spans(value: Any, path: str = "") -> list[tuple[str, int]]:
-    """Return every step span in a tree of settings, with its place, in the order of the fields."""
-    if isinstance(value, tuple | list):
-        return [found for i, item in enumerate(value) for found in spans(item, f"{path}[{i}]")]
-    if isinstance(value, Mapping):
-        return [found for key, item in value.items() for found in spans(item, f"{path}.{key}".strip("."))]
-    if not attrs.has(type(value)):
-        return []
-    result = []
-    for field in attrs.fields(type(value)):
-        held, place = getattr(value, field.name), f"{path}.{field.name}".strip(".")
-        if field.metadata.get(SPAN):
-            result += [(place, held)] if held is not None else []
-        else:
-            result += spans(held, place)
-    return result
-
-
 def _profiled(layers: Layers, profile: str | None, scale: float | None) -> tuple[Layers, float | None]:
     data = dict(layers.data)
     profiles = data.pop("profiles", {})
@@ -197,29 +181,6 @@ def _profiled(layers: Layers, profile: str | None, scale: float | None) -> tuple
     return attrs.evolve(layers, data=data).over(chosen, where), own if scale is None else scale
 
 
-def _scaled(value: Any, scale: float) -> Any:
-    """Return settings with every step span multiplied: half to even, at least 1."""
-    if not scale > 0 or scale == float("inf"):
-        raise ScenarioError(f"scale must be a number above 0, got {scale!r}")
-    if isinstance(value, tuple):
-        return tuple(_scaled(item, scale) for item in value)
-    if isinstance(value, Mapping):
-        return {key: _scaled(item, scale) for key, item in value.items()}
-    if not attrs.has(type(value)):
-        return value
-    changed = {}
-    for field in attrs.fields(type(value)):
-        held = getattr(value, field.name)
-        if field.metadata.get(SPAN):
-            changed[field.alias] = held if not held else max(1, round(held * scale))
-        else:
-            changed[field.alias] = _scaled(held, scale)
-    try:
-        return type(value)(**changed)
-    except ValueError as error:
-        raise ScenarioError(f"at scale {scale}: {error}; choose a larger scale") from error
-
-
 def _check(scenario: Scenario, origin: Callable[[Sequence[str]], str]) -> None:
     """Refuse what no single class can see: a model that cannot be, sources that are named but do not exist."""
     wrong = []
@@ -227,27 +188,11 @@ def _check(scenario: Scenario, origin: Callable[[Sequence[str]], str]) -> None:
         scenario.model.resolve()
     except ValueError as error:
         wrong.append(Problem(("model",), str(error)))
-    for path, name in _named_sources(scenario, ()):
+    for path, name in named_sources(scenario):
         if name not in scenario.sources:
-            wrong.append(Problem((*path, name), f"there is no source {name!r}{nearest(name, scenario.sources)}"))
+            wrong.append(Problem(path, f"there is no source {name!r}{nearest(name, scenario.sources)}"))
     if wrong:
         raise ScenarioError(_message(wrong, origin))
-
-
-def _named_sources(value: Any, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
-    """Return every place of a tree of settings that names a source: fields called sources, floors, caps or weights."""
-    if isinstance(value, tuple):
-        return [found for i, item in enumerate(value) for found in _named_sources(item, (*path, f"[{i}]"))]
-    if not attrs.has(type(value)):
-        return []
-    found = []
-    for field in attrs.fields(type(value)):
-        held, place = getattr(value, field.name), (*path, field.name)
-        if field.name in ("sources", "floors", "caps", "weights") and not (path == () and field.name == "sources"):
-            found += [(place, name) for name in held or () if isinstance(name, str)]
-        elif not isinstance(held, Mapping):
-            found += _named_sources(held, path if field.name == "component" else place)
-    return found
 
 
 def _absolute(name: str, folder: Path) -> str:
@@ -274,8 +219,3 @@ def _message(found: Sequence[Problem], origin: Callable[[Sequence[str]], str]) -
             f"{origin(problem.path)}: {place}: {problem.message}" if place else f"{origin([])}: {problem.message}"
         )
     return "\n".join(dict.fromkeys(lines))
-
-
-def check_error(error: BaseException) -> AndreaError:
-    """Return an error as one of the project's own."""
-    return error if isinstance(error, AndreaError) else AndreaError(f"{type(error).__name__}: {error}")

@@ -1,10 +1,13 @@
-"""Names and tables that settings give by source, checked against the sources of the experiment."""
+"""Names and tables that settings give by source, found in a tree of settings and checked against the sources."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+import attrs
 import numpy as np
 
 from andrea_core.errors import ScenarioError
+from andrea_core.fields import SOURCES
 from andrea_core.spelling import nearest
 from andrea_core.values import Sources, Vector
 
@@ -23,3 +26,19 @@ def by_source(table: Mapping[str, float], sources: Sources, where: str) -> Vecto
     """
     check_sources(table, sources, where)
     return np.array([table.get(name, 0.0) for name in sources.names], dtype=np.float64)
+
+
+def named_sources(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
+    """Return (place, name) of every source that a tree of settings names, in fields made by the field helpers."""
+    if isinstance(value, tuple):
+        return [found for i, item in enumerate(value) for found in named_sources(item, (*path, f"[{i}]"))]
+    if not attrs.has(type(value)):
+        return []
+    found = []
+    for field in attrs.fields(type(value)):
+        held, place = getattr(value, field.name), (*path, field.name)
+        if field.metadata.get(SOURCES):
+            found += [((*place, name), name) for name in held or ()]
+        else:
+            found += named_sources(held, path if field.name == "component" else place)
+    return found

@@ -14,12 +14,16 @@ from andrea_core.report.terminal import MISSING, number, percent
 from andrea_core.report.timeline import last_step, planned_stages, seen_stages
 from andrea_core.runs.store import Run
 
-_SHOWN_ELSEWHERE = {"sources", "name", "stages", "order0", "epoch_tokens", "total_steps", "groups", "scenario"}
+_SHOWN_ELSEWHERE = {"sources", "name", "stages", "order0", "epoch_tokens", "total_steps", "groups"}
+_LONG = {"corpus", "plugins", "tokenizer"}
+_DIGEST = 12  # letters of a digest that tell runs apart
 
 
 def header(run: Run) -> str:
     """Return the head of the page: title, facts, totals, and a line on a run that has not come to its end."""
-    facts = "".join(f"<li>{escape(key)} <b>{escape(value)}</b></li>" for key, value in _facts(run.attributes))
+    facts = "".join(
+        f"<li>{escape(key)} <b>{escape(value)}</b></li>" for key, value in _facts({**run.attributes, **run.facts})
+    )
     facts += f"<li>page written by andrea <b>{escape(__version__)}</b></li>"
     tiles = "".join(
         f'<div class="tile"><span>{label}</span><b>{value}</b></div>' for label, value in _totals(run).items()
@@ -55,14 +59,14 @@ def _cell(text: str) -> str:
 
 
 def _facts(attributes: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the record's plain attributes, nested ones by their last name: digest, device, seed, versions."""
+    """Yield what is known of a run in a word each: digest, rows, context, device, threads, versions."""
     for key, value in attributes.items():
-        if not prefix and key in _SHOWN_ELSEWHERE:
+        if not prefix and key in _SHOWN_ELSEWHERE | _LONG:
             continue
         if isinstance(value, Mapping):
             yield from _facts(value, f"{prefix}{key} ")
         elif isinstance(value, str | int | float) and str(value):
-            yield f"{prefix}{key}".removeprefix("versions "), str(value)
+            yield f"{prefix}{key}".removeprefix("versions "), str(value)[:_DIGEST] if key == "digest" else str(value)
 
 
 def _totals(run: Run) -> dict[str, str]:

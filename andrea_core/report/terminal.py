@@ -2,6 +2,7 @@
 
 import math
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +15,7 @@ MISSING = "-"
 def summary_table(run: Run) -> Table:
     """Return a row a source: requested, drawn and trained share in per cent, held-out bits per byte over the run."""
     rows = summary_rows(run)
-    table = Table(caption="Shares in %, held-out loss in bits per byte.", caption_justify="left", pad_edge=False)
+    table = Table(caption="Shares in %, held-out loss in bits per byte.", caption_justify="left", box=SIMPLE_HEAD)
     table.add_column("source", no_wrap=True)
     for name in ("requested", "drawn", "trained", *(rows[0].bits if rows else ())):
         table.add_column(Text(name), justify="right")

@@ -10,7 +10,7 @@ import numpy as np
 from andrea_core.report.panel import Panel
 from andrea_core.report.style import source_colours, stage_colours
 from andrea_core.report.summary import share
-from andrea_core.report.timeline import every, policy_names, stage_names
+from andrea_core.report.timeline import Floats, every, policy_names, stage_names
 from andrea_core.runs.store import Run
 from andrea_core.values import Mask
 
@@ -49,7 +49,8 @@ def ternary_data(run: Run) -> dict[str, Any]:
         "presets": presets(run),
         "stages": [{"name": name, "colour": colour, **_bounds(run, stages, name)} for name, colour in colours.items()],
         "policies": kinds,
-        "weights": base64.b64encode(run.phases["weights"][shown].astype("<f4").tobytes()).decode("ascii"),
+        "weights": _packed(run.phases["weights"][shown]),
+        "before": _packed(run.phases["weights"][np.maximum(shown - 1, 0)]),
         "phase": shown.tolist(),
         "step": run.phases["start"][shown].astype(int).tolist(),
         "stage": [list(colours).index(stages[i]) for i in shown],
@@ -94,6 +95,10 @@ def _groups_by_stage(run: Run) -> dict[str, list[int]]:
     split = {early: first & last, late: ~last, "others": ~first & last}
     groups = {name: np.flatnonzero(mask).tolist() for name, mask in split.items()}
     return {name: members for name, members in groups.items() if members}
+
+
+def _packed(values: Floats) -> str:
+    return base64.b64encode(values.astype("<f4").tobytes()).decode("ascii")
 
 
 def _open(run: Run, rows: Mask) -> Mask:

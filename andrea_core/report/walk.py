@@ -20,9 +20,13 @@ _SYMBOLS = ("arrow", "diamond", "square", "triangle-up", "cross", "star-triangle
 
 @attrs.frozen(eq=False)
 class Walk:
-    """What the pictures of a walk share: landed weights (n, K), each shown phase's index, stage, policy and text."""
+    """What the pictures of a walk share: landed weights (n, K), each shown phase's index, stage, policy and text.
+
+    `before` (n, K) are the weights of the phase just before each one, shown or not.
+    """
 
     weights: Vector
+    before: Vector
     phase: Indices
     stages: Sequence[str]
     policies: Sequence[str]
@@ -62,7 +66,9 @@ def _walk(run: Run) -> Walk:
     weights = run.phases["weights"].astype(np.float64)
     texts = [_text(run, int(i), stages[i], policies[i]) for i in shown]
     chosen = [[names[i] for i in shown] for names in (stages, policies)]
-    return Walk(weights[shown], shown, chosen[0], chosen[1], texts, _regions(run, stages))
+    return Walk(
+        weights[shown], weights[np.maximum(shown - 1, 0)], shown, chosen[0], chosen[1], texts, _regions(run, stages)
+    )
 
 
 def _regions(run: Run, stages: Sequence[str]) -> dict[str, Region]:
@@ -107,11 +113,12 @@ def _more(run: Run, walk: Walk) -> str:
 def _traces(run: Run, walk: Walk, plane: Plane) -> list[go.Scatter]:
     colours = stage_colours(walk.stages)
     places = plane.project(walk.weights)
+    headings = _headings(places - plane.project(walk.before))
     traces = [t for name, region in walk.regions.items() for t in _region_traces(name, region, plane, colours[name])]
     traces += _pure(run, plane)
     stages = np.array(walk.stages)
     for span in dict.fromkeys(walk.stages):
-        traces += _stage_traces(span, np.flatnonzero(stages == span), places, walk, colours[span])
+        traces += _stage_traces(span, np.flatnonzero(stages == span), places, headings, walk, colours[span])
     ends = {"mode": "markers+text", "showlegend": False, "hoverinfo": "skip", "textfont": {"size": 12, "color": INK}}
     mark = {"size": 12, "symbol": ["circle-x", "star"], "color": INK, "line": {"color": "white", "width": 1}}
     both = f4(places[[0, -1]])
@@ -182,7 +189,9 @@ def _side(offset: Vector) -> str:
     return f"{'top' if offset[1] >= 0 else 'bottom'} {'center' if steep else across}"
 
 
-def _stage_traces(name: str, rows: Indices, places: Vector, walk: Walk, colour: str) -> list[go.Scatter]:
+def _stage_traces(
+    name: str, rows: Indices, places: Vector, headings: Vector, walk: Walk, colour: str
+) -> list[go.Scatter]:
     """Draw one stage: its path, which begins at the last point of the stage before, and a mark a phase."""
     path = f4(places[np.concatenate([rows[:1] - 1, rows])] if rows[0] > 0 else places[rows])
     line = {"color": faded(colour, 0.4 if len(rows) < 300 else 0.16), "width": 1}
@@ -194,7 +203,7 @@ def _stage_traces(name: str, rows: Indices, places: Vector, walk: Walk, colour: 
     for policy in dict.fromkeys(walk.policies[i] for i in rows):
         mine = np.array([i for i in rows if walk.policies[i] == policy])
         spots = f4(places[mine])
-        marker = _marker(symbols[policy], colour, _headings(places, mine), len(walk.phase))
+        marker = _marker(symbols[policy], colour, headings[mine], len(walk.phase))
         traces.append(
             go.Scatter(
                 x=spots[:, 0], y=spots[:, 1], mode="markers", marker=marker, text=[walk.texts[i] for i in mine],
@@ -220,9 +229,8 @@ def _marker(symbol: str, colour: str, headings: Vector, count: int) -> dict[str,
     return look | {"size": 7 * scale, "line": {"width": 1.3}}
 
 
-def _headings(places: Vector, rows: Indices) -> Vector:
-    """Return the direction in which each phase was reached, in degrees clockwise from up."""
-    moves = places[rows] - places[np.maximum(rows - 1, 0)]
+def _headings(moves: Vector) -> Vector:
+    """Return the direction of moves (n, 2), in degrees clockwise from up."""
     return np.degrees(np.arctan2(moves[:, 0], moves[:, 1]))
 
 

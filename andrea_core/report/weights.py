@@ -85,7 +85,8 @@ def _dots(run: Run, weights: Floats, x: Array, values: Floats) -> go.Scatter:
     colours = source_colours(len(run.sources))
     stages = stage_names(run)
     return go.Scatter(
-        x=x, y=f4(values), mode="lines+markers", line={"color": faded(INK, 0.18), "width": 1},
+        x=x, y=f4(values), mode="lines+markers" if len(x) < 400 else "markers",
+        line={"color": faded(INK, 0.18), "width": 1},
         marker={"size": 6 if len(x) < 400 else 4, "color": [colours[k] for k in heaviest]},
         text=[plain(run.sources[k]) for k in heaviest],
         hovertemplate="%{y:.3f} at step %{x}, heaviest %{text}<extra></extra>" if stages else None,

@@ -1,7 +1,7 @@
 """The recorder: buffers rows and writes whole zarr chunks, so that a crash never leaves half a record."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 

@@ -16,7 +16,7 @@ from andrea_core.runs.table import Array, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-SCENARIO, STORE = "scenario.toml", "run.zarr"
+SCENARIO, STORE, FACTS = "scenario.toml", "run.zarr", "run.json"
 REMEDY = "Name the folder that `andrea run` printed: it holds scenario.toml and run.zarr."
 _STEPS = ("loss", "lr", "grad_norm", "tokens")
 _PHASES = ("start", "steps", "stage", "policy")
@@ -86,6 +86,15 @@ class Run:
         """The resolved scenario's text; empty when the file is gone."""
         path = self.folder / SCENARIO
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """What run.json says of the machine: device, threads, versions; empty when the file is gone or torn."""
+        try:
+            found = json.loads((self.folder / FACTS).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     @property
     def weights(self) -> "pd.DataFrame":

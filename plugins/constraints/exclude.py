@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import attrs
 
-from andrea_core import Context, Region, check_sources
+from andrea_core import Context, Region, check_sources, source_names
 
 
 @attrs.frozen
@@ -15,7 +15,7 @@ class Exclude:
     gully in). A debt that the sampler still has to an excluded source is forgiven, not paid.
     """
 
-    sources: tuple[str, ...]
+    sources: tuple[str, ...] = source_names()
     around_weights: ClassVar[bool] = False
 
     def restrict(self, region: Region, context: Context) -> Region:

@@ -5,7 +5,17 @@ from typing import Any
 
 import attrs
 
-from andrea_core import ConstraintSet, Findings, Outcome, ScenarioError, Sources, Stage, check_sources, span
+from andrea_core import (
+    ConstraintSet,
+    Findings,
+    Outcome,
+    ScenarioError,
+    Sources,
+    Stage,
+    check_sources,
+    source_names,
+    span,
+)
 
 OPEN_END = 2**63 - 1
 """The border of a stage that lasts to the end of the run, whatever its length."""
@@ -30,7 +40,7 @@ class StageSpec:
 
     name: str = attrs.field()
     until: int | None = span(default=None, at_least=1)
-    sources: tuple[str, ...] | None = attrs.field(default=None, validator=_has_sources)
+    sources: tuple[str, ...] | None = source_names(default=None, validator=_has_sources)
     constraints: tuple[ConstraintSet, ...] = ()
 
 

@@ -1,5 +1,6 @@
 """Writes synthetic run folders with zarr alone, so that reading a run is tested apart from recording one."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -175,16 +176,18 @@ def empty_run(
     """Write a run that was killed before its first step: attributes and a scenario, no arrays."""
     folder.mkdir(parents=True)
     (folder / "scenario.toml").write_text('name = "v3_polish"\n\n[run]\nsteps = 2000\n# <not html>\n', encoding="utf-8")
+    facts = {"digest": "3f9a7c21d0b4", "device": "cpu", "threads": 1, "plugins": [{"name": "p", "digest": "x"}]}
+    facts |= {"versions": {"andrea": "0.1.0", "torch": "2.13.0", "python": "3.11.7"}}
+    (folder / "run.json").write_text(json.dumps(facts), encoding="utf-8")
     store = zarr.open_group(folder / "run.zarr", mode="w", zarr_format=3)
     starts = [0, *(p.until for p in parts[:-1])]
     stages = [{"name": p.name, "start": start, "until": p.until} for p, start in zip(parts, starts, strict=False)]
     store.attrs.update(
         {
             "sources": list(sources), "name": "v3_polish", "digest": "3f9a7c21d0b4", "rows": batch, "context": context,
-            "total_steps": parts[-1].until if parts else 0, "stages": stages, "device": "cpu", "threads": 1, "seed": 7,
+            "total_steps": parts[-1].until if parts else 0, "stages": stages,
             "order0": [4.2 + 0.05 * k for k in range(len(sources))],
             "epoch_tokens": [40_000 * (1 + k) for k in range(len(sources))],
-            "versions": {"andrea": "0.1.0", "torch": "2.13.0", "python": "3.11.7"},
         }
     )  # fmt: skip
     return store

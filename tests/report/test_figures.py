@@ -11,6 +11,7 @@ import pytest
 
 from andrea_core.report.heldout import heldout_panel
 from andrea_core.report.ledger import ledger_panel
+from andrea_core.report.projection import polygon
 from andrea_core.report.scores import rewards_panel, scores_panel
 from andrea_core.report.style import source_colours, stage_colours
 from andrea_core.report.ternary import presets, ternary_data
@@ -40,6 +41,21 @@ def test_every_phase_of_the_walk_has_one_mark_and_kinds_of_policy_differ(run_of:
     random = [t for t in marks if t.marker.symbol == "circle-open"]
     assert sum(len(t.x) for t in random) == run.phases.decoded("policy").count("random")
     assert {t.marker.symbol for t in marks} == {"circle-open", "arrow"}
+
+
+def test_arrows_point_along_the_last_move_even_where_the_phase_before_is_not_shown(
+    run_of: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of("full")
+    monkeypatch.setattr("andrea_core.report.walk.MOST", 7)
+    arrows = [t for t in traces(walk_panel(run), 1) if t.mode == "markers" and t.marker.symbol == "arrow" and t.text]
+    plane, weights = polygon(16), run.phases["weights"].astype(float)
+    for trace in arrows:
+        for text, angle in zip(trace.text, trace.marker.angle, strict=True):
+            phase = int(text.split(",")[0].removeprefix("phase "))
+            x, y = plane.project(weights[phase]) - plane.project(weights[phase - 1])
+            assert angle == pytest.approx(np.degrees(np.arctan2(x, y)), abs=1e-3)
+    assert arrows
 
 
 def test_the_walk_shows_three_regions_in_three_colours(run_of: Callable[[str], Run]) -> None:

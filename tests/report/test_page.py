@@ -140,7 +140,7 @@ def test_writing_replaces_an_older_page_and_leaves_nothing_else(tmp_path: Path, 
     written = write_report(folder / "run.zarr")
     assert written == folder / "report.html"
     assert written.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert {"report.html", "run.zarr", "scenario.toml"} == {path.name for path in folder.iterdir()}
+    assert {"report.html", "run.json", "run.zarr", "scenario.toml"} == {path.name for path in folder.iterdir()}
 
 
 def test_a_folder_that_is_no_run_is_refused_and_left_as_it_was(tmp_path: Path) -> None:

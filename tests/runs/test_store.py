@@ -49,6 +49,16 @@ def test_arrays_have_a_row_a_record_and_a_column_a_source(folder: Path) -> None:
     assert 'name = "v3_polish"' in run.scenario
 
 
+def test_facts_of_the_machine_come_from_their_file_and_may_be_gone(tmp_path: Path, synthetic: ModuleType) -> None:
+    path = tmp_path / "run"
+    synthetic.empty_run(path, ["a"])
+    assert open_run(path).facts["device"] == "cpu"
+    (path / "run.json").write_text('{"device": "c', encoding="utf-8")
+    assert open_run(path).facts == {}
+    (path / "run.json").unlink()
+    assert open_run(path).facts == {}
+
+
 def test_frames_decode_names_and_index_steps(folder: Path) -> None:
     run = open_run(folder)
     phases = run.frame("phases")

@@ -5,8 +5,9 @@
   if (!blob) return;
   const data = JSON.parse(blob.textContent);
   const count = data.sources.length;
-  const bytes = Uint8Array.from(atob(data.weights), (c) => c.charCodeAt(0));
-  const weights = new Float32Array(bytes.buffer);
+  const unpacked = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+  const weights = unpacked(data.weights);
+  const before = unpacked(data.before);  // the phase just before each one, which a thinned walk does not show
   const figure = document.getElementById("ternary-figure");
   const preset = document.getElementById("ternary-preset");
   const selects = [0, 1, 2].map((i) => document.getElementById(`corner-${i}`));
@@ -70,15 +71,18 @@
 
   function traces() {
     const rows = data.phase.length;
-    const sums = Array.from({ length: rows }, (_, i) => members.map((held) => sumOf(weights, i * count, held)));
-    const points = sums.map((s) => { const t = s[0] + s[1] + s[2]; return t > 1e-9 ? s.map((v) => v / t) : null; });
+    const grouped = (from) => Array.from({ length: rows }, (_, i) => members.map((held) => sumOf(from, i * count, held)));
+    const shares = (s) => { const t = s[0] + s[1] + s[2]; return t > 1e-9 ? s.map((v) => v / t) : null; };
+    const sums = grouped(weights);
+    const points = sums.map(shares);
+    const earlier = grouped(before).map(shares);
     const mean = sums.reduce((t, s) => t + s[0] + s[1] + s[2], 0) / rows;
     document.getElementById("ternary-note").textContent =
       mean > 0.9995 ? "The three corners hold all the weight."
         : `The three corners hold ${(100 * mean).toFixed(1)} % of the weight, averaged over phases; places show their proportions.`;
     const heading = (i) => {
-      if (i === 0 || !points[i] || !points[i - 1]) return 0;
-      const [x, y] = place(points[i]), [u, v] = place(points[i - 1]);
+      if (!points[i] || !earlier[i]) return 0;
+      const [x, y] = place(points[i]), [u, v] = place(earlier[i]);
       return (Math.atan2(x - u, y - v) * 180) / Math.PI;
     };
     const text = (i) => [`phase ${data.phase[i]}, from step ${data.step[i]}, ${safe(data.policies[data.policy[i]])}`,
