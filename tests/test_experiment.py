@@ -11,14 +11,14 @@ import zarr
 from andrea_core.assembly import new_run, resumed_run
 from andrea_core.errors import PluginError, RunError
 from andrea_core.experiment import Interrupted
-from andrea_core.progress import Silent
+from andrea_core.progress import Progress
 from andrea_core.runs.store import open_run
 from andrea_core.scenario import load
 
 WALL_TIME = "phases/seconds"
 
 
-class Notes(Silent):
+class Notes(Progress):
     def __init__(self):
         self.notes = []
 
@@ -27,7 +27,7 @@ class Notes(Silent):
 
 
 def start(scenario, out, **options):
-    return new_run(load(scenario, **options), out, Silent(), device="cpu", threads=1)
+    return new_run(load(scenario, **options), out, Progress(), device="cpu", threads=1)
 
 
 def finish(experiment, step=None):
@@ -152,8 +152,8 @@ class TestResume:
         for number, border in enumerate(straight["phases/start"][1:]):
             out = tmp_path / f"killed-{number}"
             killed_run(lambda out=out: (start(tiny, out), None), border)
-            killed_run(lambda out=out: resumed_run(out, Silent()), border)
-            experiment, step = resumed_run(out, Silent())
+            killed_run(lambda out=out: resumed_run(out, Progress()), border)
+            experiment, step = resumed_run(out, Progress())
             assert step <= border
             finish(experiment, step)
 
@@ -164,8 +164,8 @@ class TestResume:
         out = tmp_path / "killed"
         killed_run(lambda: (start(tiny, out), None), steps[0])
         for step in steps[1:]:
-            killed_run(lambda: resumed_run(out, Silent()), step)
-        finish(*resumed_run(out, Silent()))
+            killed_run(lambda: resumed_run(out, Progress()), step)
+        finish(*resumed_run(out, Progress()))
 
         assert_same_record(straight, record(out))
 
@@ -183,7 +183,7 @@ class TestResume:
         with pytest.raises(Interrupted) as stopped:
             finish(experiment)
         assert stopped.value.step == 17
-        resumed, step = resumed_run(out, Silent())
+        resumed, step = resumed_run(out, Progress())
         assert step == 17
         finish(resumed, step)
 
@@ -206,7 +206,7 @@ class TestResume:
         killed_run(lambda: (start(tiny, out), None), 3)
         (out / "checkpoints/step_0000000/manifest.json").unlink()
         with pytest.raises(RunError, match="no valid checkpoint; start over with `andrea run"):
-            resumed_run(out, Silent())
+            resumed_run(out, Progress())
         finish(start(tiny, out))  # the folder's lock was let go, and `run --out` may start over
 
     @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ class TestResume:
         killed_run(lambda: (start(tiny, out), None), 9)
         change(out)
         with pytest.raises(RunError, match=words):
-            resumed_run(out, Silent())
+            resumed_run(out, Progress())
 
     def test_the_order_of_text_does_not_depend_on_other_randomness(self, tiny, tmp_path, straight):
         np.random.seed(7)
@@ -307,7 +307,7 @@ class TestFaults:
         experiment = start(tiny, tmp_path / "run")
         try:
             with pytest.raises(RunError, match="in use"):
-                resumed_run(tmp_path / "run", Silent())
+                resumed_run(tmp_path / "run", Progress())
         finally:
             experiment.folder.release()
 

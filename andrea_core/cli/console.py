@@ -15,21 +15,13 @@ def display() -> Progress:
     return Live() if sys.stdout.isatty() else Plain()
 
 
-class Plain:
+class Plain(Progress):
     """One line a phase."""
-
-    watched = False
 
     def open(self, name: str, folder: str, sources: tuple[str, ...], step: int, total: int) -> None:
         """Say what begins, and where."""
         self._sources = sources
         click.echo(f"{name}: step {step} of {total}, {len(sources)} sources, run folder {folder}")
-
-    def phase_began(self, stage: str, phase: int, policy: str, weights: Vector) -> None:
-        """Ignore: the line comes when the phase is over."""
-
-    def stepped(self, step: int) -> None:
-        """Ignore."""
 
     def phase_done(self, report: PhaseReport) -> None:
         """Print the phase's line."""
@@ -43,11 +35,8 @@ class Plain:
         """Print a line."""
         click.echo(text)
 
-    def close(self) -> None:
-        """Do nothing."""
 
-
-class Live:
+class Live(Progress):
     """A status that is redrawn a few times a second, with a bar."""
 
     watched = True

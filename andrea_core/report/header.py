@@ -81,7 +81,7 @@ def _totals(run: Run) -> dict[str, str]:
         "tokens": _grouped(tokens),
         "time": _duration(seconds),
         "tokens a second": _grouped(tokens / seconds) if seconds > 0 else MISSING,
-        "mean bits per byte": f"{number(bits[0], 2)} → {number(bits[-1], 2)}" if bits else MISSING,
+        "bits per byte": f"{number(bits[0], 2)} → {number(bits[-1], 2)}" if bits else MISSING,
     }
 
 

@@ -13,17 +13,22 @@ MISSING = "-"
 
 
 def summary_table(run: Run) -> Table:
-    """Return a row a source: requested, drawn and trained share in per cent, held-out bits per byte over the run."""
+    """Return a row a source: requested, drawn and trained share in per cent, held-out bits per byte over the run.
+
+    Stages whose end was not reached have no column.
+    """
     rows = summary_rows(run)
-    table = Table(caption="Shares in %, held-out loss in bits per byte.", caption_justify="left", box=SIMPLE_HEAD)
+    means = {label: mean for label, mean in mean_bits(rows).items() if math.isfinite(mean)}
+    caption = "Shares in %, held-out loss in bits per byte."
+    table = Table(caption=caption, caption_justify="left", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("source", no_wrap=True)
-    for name in ("requested", "drawn", "trained", *(rows[0].bits if rows else ())):
+    for name in ("requested", "drawn", "trained", *means):
         table.add_column(Text(name), justify="right")
     for row in rows:
-        table.add_row(Text(row.source), *_shares(row), *(number(value) for value in row.bits.values()))
-    if len(rows) > 1 and rows[0].bits:
+        table.add_row(Text(row.source), *_shares(row), *(number(row.bits[label]) for label in means))
+    if len(rows) > 1 and means:
         table.add_section()
-        table.add_row("mean", "", "", "", *(number(value) for value in mean_bits(rows).values()), style="bold")
+        table.add_row("mean", "", "", "", *map(number, means.values()), style="bold")
     return table
 
 

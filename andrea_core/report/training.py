@@ -25,11 +25,13 @@ def training_panel(run: Run) -> Panel | None:
     heights = [2.0 if name == "loss" else 1.0 for name, _, _ in present]
     fig = make_subplots(rows=len(present), cols=1, shared_xaxes=True, vertical_spacing=0.045, row_heights=heights)
     styled(fig, 160 + 130 * len(present) + 120, showlegend=False)
-    window = max(20, run.steps.rows // 100)
+    window = max(5, run.steps.rows // 100)
     for i, (name, title, scale) in enumerate(present, start=1):
         for trace in _curves(run.steps[name].astype(np.float64), window, smooth=name != "lr"):
             fig.add_trace(trace, row=i, col=1)
         fig.update_yaxes(title_text=title, type=scale, row=i, col=1)
+        if scale == "log":
+            fig.update_yaxes(dtick="D2", row=i, col=1)  # labels at 1, 2 and 5 of each decade
     fig.update_xaxes(title_text="step", row=len(present), col=1)
     stage_bands(fig, drawn_stages(run))
     how = (

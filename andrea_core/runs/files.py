@@ -54,6 +54,8 @@ def disk_errors(what: str) -> Iterator[None]:
 
 
 def _sync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot open a folder, and needs no sync to keep a rename
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

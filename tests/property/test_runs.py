@@ -10,7 +10,7 @@ from andrea_core.assembly import check_plan, new_run
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.layers import read_toml
 from andrea_core.plugins import Catalogue
-from andrea_core.progress import Silent
+from andrea_core.progress import Progress
 from andrea_core.runs.store import open_run
 from andrea_core.scenario import loaded
 
@@ -113,7 +113,7 @@ def test_whole_runs_stay_on_the_region_and_feed_no_excluded_source(
         check_plan(made)
     except InfeasibleRegion:
         return  # refused before step 0, with an explanation: the other half of the promise
-    experiment = new_run(made, folder / "run", Silent(), device="cpu", threads=1)
+    experiment = new_run(made, folder / "run", Progress(), device="cpu", threads=1)
     try:
         experiment.run()
     finally:

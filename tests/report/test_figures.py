@@ -119,7 +119,7 @@ def test_the_loss_is_drawn_raw_and_as_a_running_mean(run_of: Callable[[str], Run
     run = run_of("full")
     raw, mean = traces(training_panel(run))[:2]
     assert raw.y == pytest.approx(run.steps["loss"])
-    assert mean.y[-1] == pytest.approx(run.steps["loss"][-20:].mean(), abs=1e-5)
+    assert mean.y[-1] == pytest.approx(run.steps["loss"][-6:].mean(), abs=1e-5)
 
 
 def test_a_source_has_one_colour_in_every_figure(run_of: Callable[[str], Run]) -> None:

@@ -95,6 +95,14 @@ def test_the_terminal_table_survives_every_shape_of_run(shape: str, run_of: Call
     assert all(source in out.getvalue() for source in run.sources)
 
 
+def test_the_table_of_sixteen_sources_fits_a_terminal_of_eighty_columns(run_of: Callable[[str], Run]) -> None:
+    out = StringIO()
+    for shape in ("full", "killed"):
+        Console(file=out, width=80).print(summary_table(run_of(shape)))
+    assert "…" not in out.getvalue()
+    assert {"requested", "drawn", "trained", "start", "end"} <= set(out.getvalue().split())
+
+
 def test_the_terminal_takes_brackets_in_names_literally(tmp_path: Path, synthetic: ModuleType) -> None:
     synthetic.empty_run(tmp_path / "run", ["[red]a[/red]", "[/b]"])
     out = StringIO()
