@@ -39,9 +39,9 @@ def build(scenario: Path | None, wheels_only: bool, names: tuple[str, ...], **se
     from andrea_core.data.corpus import prepare
     from andrea_core.data.documents import find_documents
 
-    set_preference("wheels_only", wheels_only)
     readers, tokenizer = _sources(scenario, {name: value for name, value in settings.items() if value})
     chosen = _chosen(readers, names)
+    set_preference("wheels_only", wheels_only)
     with _progress() as report:
         prepare(chosen, tokenizer, report=report)
     _table({name: find_documents(name, reader) for name, reader in chosen.items()})

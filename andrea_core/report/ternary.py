@@ -1,4 +1,4 @@
-"""The ternary view: the walk's numbers and the choices of three sources or groups, for the page's script to draw."""
+"""The ternary view: the walk's numbers and the choices of three sources or groups, for the page to draw."""
 
 import base64
 import json

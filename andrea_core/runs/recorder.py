@@ -121,15 +121,10 @@ class Recorder:
         return np.int32(names.index(name))
 
     def tick(self) -> None:
-        """Write what is ripe."""
+        """Write everything if a chunk is full, or if it was not written for a while."""
         due = self._every is not None and time.monotonic() - self._last >= self._every
-        for table in self._tables.values():
-            if table.ripe:
-                with disk_errors(str(self._path)):
-                    table.flush()
-        if due:
+        if due or any(table.ripe for table in self._tables.values()):
             self.flush()
-            self._last = time.monotonic()
 
     def flush(self) -> None:
         """Write everything."""
@@ -139,6 +134,7 @@ class Recorder:
             for array, names in self._names.items():
                 if array in self._root:
                     self._root[array].attrs["names"] = names
+        self._last = time.monotonic()
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""

@@ -20,9 +20,18 @@ def docstrings(entry: Entry, members: Iterable[Member]) -> Iterator[Piece]:
         source = decode_text(member.data)
         tree = _parsed(source)
         if tree is not None:
-            for node in ast.walk(tree):
-                if isinstance(node, Documented):
-                    yield from _piece(entry, member.path, source.split("\n"), node)
+            lines = source.split("\n")
+            for node in _documented(tree):
+                yield from _piece(entry, member.path, lines, node)
+
+
+def _documented(node: ast.AST) -> Iterator[Documented]:
+    """Yield the nodes that can have a docstring, in the order of the file; expressions are not looked into."""
+    if isinstance(node, Documented):
+        yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from _documented(child)
 
 
 def _parsed(source: str) -> ast.Module | None:

@@ -12,6 +12,8 @@ import attrs
 import pytest
 import tomli_w
 
+from andrea_plugins.sources.registry.reader import Registry
+
 DOWNLOAD = {
     "wheel": ["-m", "pip", "download", "-r", "{requirements}", "-d", "{folder}"],
     "sdist": ["-m", "pip", "download", "--no-binary", "{names}", "-r", "{requirements}", "-d", "{folder}"],
@@ -62,6 +64,15 @@ class Mini:
     def source(self, name: str, *entries: dict[str, Any]) -> None:
         self.sources.append({"name": name, "entry": [{"licence": "MIT", "format": "plain-text"} | e for e in entries]})
 
+    def text(self, what: object) -> str:
+        return f"A document of this source that is long enough to stay, number {what}."
+
+    def files(self, count: int = 8, word: str = "one") -> dict[str, bytes]:
+        return {f"pkg/{word}{number}.txt": self.text(f"{word} {number}").encode() for number in range(count)}
+
+    def reader(self, **settings: Any) -> Registry:
+        return Registry(recipe=self.write(), archives=str(self.folder), **settings)
+
     def write(self) -> str:
         path = self.folder / "recipe.toml"
         table = {"download": DOWNLOAD, "archive": self.archives, "source": self.sources}
@@ -74,3 +85,11 @@ def mini(tmp_path: Path) -> Mini:
     folder = tmp_path / "archives"
     folder.mkdir()
     return Mini(folder)
+
+
+@pytest.fixture
+def simple(mini: Mini) -> Mini:
+    code = {"pkg/code.py": b"raise SystemExit", "box-1.0.dist-info/METADATA": b"License: MIT\n\nx"}
+    mini.archive("box", mini.files() | code)
+    mini.source("mine", {"archive": "box", "members": ["pkg/*.txt"]})
+    return mini

@@ -11,15 +11,15 @@ from andrea_plugins.sources.registry.reader import Registry
 
 
 def test_archives_are_kept_verified_and_read_again_without_the_folder(simple: Any) -> None:
-    first = list(reader_of(simple).documents("mine"))
+    first = list(simple.reader().documents("mine"))
     assert [path.name for path in (cache_folder() / "archives").iterdir()] == ["box-1.0-py3-none-any.whl"]
     assert list(Registry(recipe=simple.write()).documents("mine")) == first
 
 
 def test_only_the_archives_of_the_asked_source_are_fetched(simple: Any) -> None:
-    simple.archive("other", files_of(word="two"))
+    simple.archive("other", simple.files(word="two"))
     simple.source("theirs", {"archive": "other", "members": ["pkg/*.txt"]})
-    list(reader_of(simple).documents("theirs"))
+    list(simple.reader().documents("theirs"))
     assert [path.name for path in (cache_folder() / "archives").iterdir()] == ["other-1.0-py3-none-any.whl"]
 
 
@@ -28,23 +28,23 @@ def test_a_wrong_hash_is_refused_and_nothing_stays(simple: Any) -> None:
     with pytest.raises(
         CorpusError, match=r"has the sha256 [0-9a-f]{64}, but box-package 1\.0 is pinned to 0{64}.*--archives"
     ):
-        list(reader_of(simple).documents("mine"))
+        list(simple.reader().documents("mine"))
     assert [path.name for path in cache_folder().iterdir()] == ["locks"]
 
 
 def test_a_wrong_size_is_refused(simple: Any) -> None:
     simple.archives[0]["bytes"] += 1
     with pytest.raises(CorpusError, match=r"has \d+ bytes, but box-1\.0-py3-none-any\.whl has \d+"):
-        list(reader_of(simple).documents("mine"))
+        list(simple.reader().documents("mine"))
 
 
 def test_a_damaged_archive_in_the_cache_is_fetched_again(simple: Any) -> None:
-    first = list(reader_of(simple).documents("mine"))
+    first = list(simple.reader().documents("mine"))
     stored = cache_folder() / "archives" / "box-1.0-py3-none-any.whl"
     data = bytearray(stored.read_bytes())
     data[50] ^= 1
     stored.write_bytes(data)
-    assert list(reader_of(simple).documents("mine")) == first
+    assert list(simple.reader().documents("mine")) == first
 
 
 def test_a_missing_file_in_the_folder_names_it(simple: Any, tmp_path: Path) -> None:
@@ -55,10 +55,12 @@ def test_a_missing_file_in_the_folder_names_it(simple: Any, tmp_path: Path) -> N
 
 def test_notices_hold_licence_texts_or_what_the_metadata_say(simple: Any) -> None:
     simple.archive(
-        "tape", {"tape-1.0/LICENSE": b"Do what you want.", **files_of(word="two")}, licence_member="tape-1.0/LICENSE"
+        "tape",
+        {"tape-1.0/LICENSE": b"Do what you want.", **simple.files(word="two")},
+        licence_member="tape-1.0/LICENSE",
     )
     simple.source("theirs", {"archive": "tape", "members": ["pkg/*.txt"]})
-    reader = reader_of(simple)
+    reader = simple.reader()
     list(reader.documents("mine"))
     list(reader.documents("theirs"))
     notices = (cache_folder() / "NOTICES").read_text()
@@ -98,7 +100,7 @@ def test_pip_gets_a_requirements_file_with_hashes(simple: Any, monkeypatch: pyte
 
 
 def test_wheels_and_source_archives_are_asked_for_separately(simple: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    simple.archive("tape", files_of(word="two"), kind="sdist")
+    simple.archive("tape", simple.files(word="two"), kind="sdist")
     simple.source("both", {"archive": "box", "members": ["pkg/*.txt"]}, {"archive": "tape", "members": ["pkg/*.txt"]})
     pip = Pip(simple.folder)
     monkeypatch.setattr(download.subprocess, "run", pip)
@@ -130,7 +132,7 @@ def test_a_failing_download_names_the_remedy_and_leaves_nothing(
 
 
 def test_a_failing_source_archive_names_wheels_only(mini: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    mini.archive("tape", files_of(), kind="sdist")
+    mini.archive("tape", mini.files(), kind="sdist")
     mini.source("mine", {"archive": "tape", "members": ["pkg/*.txt"]})
     monkeypatch.setattr(download.subprocess, "run", Pip(mini.folder / "none", 0))
     with pytest.raises(CorpusError, match="andrea corpus build --wheels-only"):
