@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ScenarioError as ScenarioError,
     )
     from andrea_core.fields import (
+        file_patterns as file_patterns,
         fraction as fraction,
         number as number,
         one_of as one_of,
@@ -80,7 +81,7 @@ _HOMES = {
         "cut_passages decode_text hash64 normalise paragraphs read_lines read_parts text_key unwrap"
     ),
     "andrea_core.errors": "AndreaError CorpusError InfeasibleRegion PluginError RunError ScenarioError",
-    "andrea_core.fields": "fraction number one_of positive source_names span weights_by_source",
+    "andrea_core.fields": "file_patterns fraction number one_of positive source_names span weights_by_source",
     "andrea_core.hookspecs": "hookimpl",
     "andrea_core.model.view": "ModelView",
     "andrea_core.runs.store": "open_run",

@@ -7,6 +7,7 @@ import attrs
 
 SPAN = "andrea.span"
 SOURCES = "andrea.sources"
+PATHS = "andrea.paths"
 _Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
@@ -64,6 +65,16 @@ def weights_by_source(*, default: Any = attrs.NOTHING) -> Any:
 def source_names(*, default: Any = attrs.NOTHING, validator: Any = None) -> Any:
     """Return a field for a list of source names; a scenario with a name that is no source is refused."""
     return attrs.field(default=default, validator=validator, metadata={SOURCES: True})
+
+
+def file_patterns() -> Any:
+    """Return a field for a list of files or patterns, not empty; a loaded scenario holds them as absolute paths."""
+
+    def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: tuple[str, ...]) -> None:
+        if not value:
+            raise ValueError(f"{attribute.name} must name at least one file or pattern")
+
+    return attrs.field(validator=check, metadata={PATHS: True})
 
 
 def _bounds(above: float | None, at_least: float | None, at_most: float | None) -> _Check:

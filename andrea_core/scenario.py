@@ -26,7 +26,7 @@ from andrea_core.fields import one_of, positive, span
 from andrea_core.layers import Layers, Tree, apply_override, overrides, read_layers
 from andrea_core.model.settings import ModelSettings, OptimizerSettings
 from andrea_core.plugins import Catalogue
-from andrea_core.scaling import scaled
+from andrea_core.reshaping import absolute, scaled
 from andrea_core.spelling import nearest
 from andrea_core.structure import Problem, component_slot, converter, problems
 from andrea_core.tables import named_sources
@@ -130,13 +130,18 @@ def load(
     if seed is not None:
         data = {**data, "seed": seed}
     origin = _with_settings(layers, [place for place, _ in overrides(settings)])
-    return loaded(data, catalogue, origin)
+    made = loaded(data, catalogue, origin)
+    return _loaded(absolute(made.scenario, Path.cwd()), catalogue)
 
 
 def loaded(data: Tree, catalogue: Catalogue, origin: Callable[[Sequence[str]], str]) -> Loaded:
     """Return a checked scenario from resolved settings."""
     scenario = structure(data, catalogue, origin)
     _check(scenario, origin)
+    return _loaded(scenario, catalogue)
+
+
+def _loaded(scenario: Scenario, catalogue: Catalogue) -> Loaded:
     return Loaded(scenario, catalogue, tomli_w.dumps(unstructure(scenario, catalogue)))
 
 

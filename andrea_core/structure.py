@@ -5,6 +5,7 @@ from typing import Any, get_origin
 
 import attrs
 from cattrs import ClassValidationError, Converter, IterableValidationError, StructureHandlerNotFoundError
+from cattrs.cols import homogenous_tuple_structure_factory
 from cattrs.errors import AttributeValidationNote, ForbiddenExtraKeysError, IterableValidationNote
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
@@ -33,6 +34,7 @@ def converter(catalogue: Catalogue) -> Converter:
     made = Converter(forbid_extra_keys=True, detailed_validation=True)
     for kind in (int, float, bool, str):
         made.register_structure_hook(kind, _strict)
+    made.register_structure_hook_factory(_is_list, lambda kind: _list(made, kind))
     made.register_structure_hook_func(_is_component, lambda data, kind: _component(made, catalogue, data, kind))
     made.register_structure_hook_func(_has_slot, lambda data, kind: _slotted(made, data, kind))
     made.register_structure_hook_factory(_is_settings, lambda kind: _table(made, kind))
@@ -86,12 +88,28 @@ def _is_component(kind: Any) -> bool:
     return (get_origin(kind) or kind) in _KIND_OF
 
 
+def _is_list(kind: Any) -> bool:
+    return get_origin(kind) is tuple
+
+
 def _is_settings(kind: Any) -> bool:
     return attrs.has(get_origin(kind) or kind) and not _has_slot(kind)
 
 
 def _has_slot(kind: Any) -> bool:
     return attrs.has(kind) and any(field.metadata.get(SLOT) for field in attrs.fields(kind))
+
+
+def _list(made: Converter, kind: Any) -> Any:
+    """Structure a list; a single text is not taken apart into its letters."""
+    inner = homogenous_tuple_structure_factory(kind, made)
+
+    def structure(data: Any, _kind: Any) -> Any:
+        if not isinstance(data, list | tuple):
+            raise TypeError(f"must be a list, got {data!r}")
+        return inner(data, kind)
+
+    return structure
 
 
 def _table(made: Converter, kind: Any) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from andrea_core.errors import PluginError
 from andrea_core.guard import Blame, blaming, land
 from andrea_core.simplex import Region
-from andrea_core.testing.regions import regions
+from andrea_core.testing.geometry import regions
 from andrea_core.values import Ledger, Moment, Proposal, Sources
 
 BLAME = Blame("policy", "mine", "./mine.py", 12, "polish")

@@ -111,6 +111,13 @@ class TestLayers:
 
         assert merge(tree, tree, "x", {}) == tree == merge(tree, {}, "x", {}) == merge({}, tree, "x", {})
 
+    def test_relative_files_are_taken_from_the_current_directory_and_kept_absolute(self, tiny, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        edited(tiny, str(tmp_path / "text"), "text")
+        files = load(tiny).scenario.sources["birds"].files
+
+        assert files == (str(tmp_path / "text" / "birds-*.txt"),)
+
     def test_the_seed_and_plugins_of_the_command_line_are_part_of_the_result(self, tiny, tmp_path):
         plugin = tmp_path / "p.py"
         plugin.write_text("from andrea_core import hookimpl\n@hookimpl\ndef andrea_policies():\n    return {}\n")
@@ -154,6 +161,8 @@ class TestErrors:
             ('preset = "tiny"', 'preset = "tinny"', ["tinny", "did you mean 'tiny'"]),
             ("rows = 4", "rows = 0", ["sampler", "rows must be greater than 0"]),
             ('reward = { use = "improvement" }', "", ["reward", "missing"]),
+            ('sources = ["clocks"]', 'sources = "clocks"', ["constraints[0].sources", "must be a list", "'clocks'"]),
+            ('sources = ["clocks"]', "sources = [7]", ["constraints[0].sources[0]", "must be a text"]),
         ],
     )
     def test_each_names_place_and_remedy(self, tiny, old, new, words):

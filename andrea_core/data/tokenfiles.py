@@ -1,5 +1,6 @@
 """The second layer of the cache: the tokens of a source in two memory-mapped files, one a side of the split."""
 
+from array import array
 from pathlib import Path
 from typing import IO
 
@@ -67,7 +68,7 @@ class _Writer:
     """Writes an array of unknown length: its header, which has room to grow, is written again at the end."""
 
     file: IO[bytes]
-    lengths: list[int] = attrs.field(factory=list)
+    lengths: "array[int]" = attrs.field(factory=lambda: array("q"))
     size: int = 0
 
     def __attrs_post_init__(self) -> None:
@@ -80,7 +81,7 @@ class _Writer:
 
     def finish(self) -> npt.NDArray[np.int64]:
         """Write the final header; return the offsets."""
-        offsets = np.concatenate([[0], np.cumsum(np.array(self.lengths, dtype=np.int64))]).astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(np.frombuffer(self.lengths, np.int64))]).astype(np.int64)
         self.file.seek(0)
         if self._header(int(offsets[-1])) != self.size:
             raise RuntimeError("the header of an array file changed its length")

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 _STRATEGIES = {
-    "regions": "andrea_core.testing.regions",
+    "regions": "andrea_core.testing.geometry",
     "observations": "andrea_core.testing.strategies",
     "outcomes": "andrea_core.testing.strategies",
     "moments": "andrea_core.testing.strategies",

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from andrea_core.simplex import Region
-from andrea_core.testing.regions import regions
+from andrea_core.testing.geometry import regions
 from andrea_core.testing.worlds import draw_ledger, frozen, make_sources
 from andrea_core.values import Moment, Observation, Outcome, Vector
 

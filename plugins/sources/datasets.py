@@ -48,9 +48,7 @@ class HuggingFace:
                 f"Source {name!r}: `huggingface` needs the library `datasets`. Run `pip install andrea[hf]`."
             ) from None
         try:
-            yield from load_dataset(
-                self.path, self.name, split=self.split, revision=self.revision, streaming=True, trust_remote_code=False
-            )
+            yield from load_dataset(self.path, self.name, split=self.split, revision=self.revision, streaming=True)
         except (OSError, ValueError, RuntimeError) as error:
             raise CorpusError(
                 f"Source {name!r}: the data set {self.path!r} cannot be read: {error}. "

@@ -5,21 +5,8 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import attrs
 
 from andrea_core import CorpusError
-
-
-def file_patterns() -> Any:
-    """Return a field for paths or patterns: one text, or a list of texts that is not empty."""
-
-    def check(_instance: Any, _attribute: "attrs.Attribute[Any]", value: tuple[str, ...]) -> None:
-        if not value:
-            raise ValueError("must name at least one file or pattern")
-
-    return attrs.field(validator=check)
 
 
 def matching_files(name: str, patterns: Sequence[str]) -> list[Path]:

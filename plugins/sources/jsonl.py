@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from andrea_core import CorpusError, Document, read_lines
-from andrea_plugins.sources.files import file_patterns, files_fingerprint, matching_files, text_field
+from andrea_core import CorpusError, Document, file_patterns, read_lines
+from andrea_plugins.sources.files import files_fingerprint, matching_files, text_field
 
 
 @attrs.frozen

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import attrs
 
-from andrea_core import Document, cut_passages, one_of, read_lines, read_parts, text_key
-from andrea_plugins.sources.files import file_patterns, files_fingerprint, matching_files
+from andrea_core import Document, cut_passages, file_patterns, one_of, read_lines, read_parts, text_key
+from andrea_plugins.sources.files import files_fingerprint, matching_files
 
 _BLOCK = 4  # neighbouring passages that stay on one side of the split
 

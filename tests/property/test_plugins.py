@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from andrea_core import Moment, Proposal, Region
-from andrea_core.testing.regions import feasible_bounds
+from andrea_core.testing.geometry import feasible_bounds
 from andrea_core.testing.strategies import moments, observations, outcomes
 from andrea_core.testing.worlds import draw_ledger, make_context, make_sources
 from andrea_plugins.adjusts import RelativeFloors

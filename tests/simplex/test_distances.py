@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from andrea_core.simplex import effective_number, entropy, hellinger, kl, l2, total_variation
-from andrea_core.testing.regions import regions, weights
+from andrea_core.testing.geometry import regions, weights
 
 
 def test_distances_of_a_worked_pair():

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from andrea_core.errors import InfeasibleRegion, ScenarioError
 from andrea_core.simplex import Region
 from andrea_core.testing.certificates import assert_member
-from andrea_core.testing.regions import feasible_bounds, infeasible_bounds, regions
+from andrea_core.testing.geometry import feasible_bounds, infeasible_bounds, regions
 
 
 def region_from(names, clash):

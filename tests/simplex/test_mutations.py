@@ -12,7 +12,7 @@ from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex import Region, divergence, feasibility, fixup, projection, region as region_module, vertices
 from andrea_core.simplex.box import Box
 from andrea_core.testing.certificates import assert_kl_nearest, assert_member, assert_nearest
-from andrea_core.testing.regions import feasible_bounds, infeasible_bounds, positive_vectors, regions, scores, vectors
+from andrea_core.testing.geometry import feasible_bounds, infeasible_bounds, positive_vectors, regions, scores, vectors
 
 EXAMPLES = settings(max_examples=200, derandomize=True, database=None, deadline=None, phases=(Phase.generate,))
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from andrea_core.simplex import Region, l2
 from andrea_core.testing.certificates import assert_kl_nearest, assert_member, assert_nearest
-from andrea_core.testing.regions import positive_vectors, regions, vectors, weights
+from andrea_core.testing.geometry import positive_vectors, regions, vectors, weights
 
 
 def rational_projection(v, lower, upper, *, multiplicative):

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex import Region
 from andrea_core.testing.certificates import assert_member
-from andrea_core.testing.regions import feasible_bounds, regions, weights
+from andrea_core.testing.geometry import feasible_bounds, regions, weights
 
 
 @given(feasible_bounds(), feasible_bounds())
@@ -89,16 +89,18 @@ def test_chebyshev_radius_equals_the_linear_program(region):
     free = region.box.free
     reach = math.sqrt(1 - 1 / len(free))
     lower, upper = region.lower[free], region.upper[free]
+    # In units of the widest side and from the lower corner, for the program's own tolerance is absolute.
+    unit = float((upper - lower).max())
     eye, ones = np.eye(len(free)), np.full((len(free), 1), reach)
     program = linprog(
         np.append(np.zeros(len(free)), -1.0),
         A_ub=np.block([[-eye, ones], [eye, ones]]),
-        b_ub=np.concatenate([-lower, upper]),
+        b_ub=np.concatenate([np.zeros(len(free)), (upper - lower) / unit]),
         A_eq=np.append(np.ones(len(free)), 0.0)[None],
-        b_eq=[math.fsum([1.0, *(-np.delete(region.lower, free)).tolist()])],
+        b_eq=[math.fsum([1.0, *(-region.lower).tolist()]) / unit],
         bounds=[(None, None)] * (len(free) + 1),
     )
-    assert radius == pytest.approx(-program.fun, abs=1e-8)
+    assert radius / unit == pytest.approx(-program.fun, abs=1e-7)
     slack = np.minimum(centre[free] - lower, upper - centre[free])
     assert slack.min() >= radius * reach - 1e-14
 

@@ -9,7 +9,7 @@ from scipy import stats
 from andrea_core.simplex import Region, sampling
 from andrea_core.simplex.sampling import prepare
 from andrea_core.testing.certificates import assert_member
-from andrea_core.testing.regions import regions
+from andrea_core.testing.geometry import regions
 
 TRIANGLES = {
     "whole": ({}, {}),

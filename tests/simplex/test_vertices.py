@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from andrea_core.errors import AndreaError
 from andrea_core.simplex import Region
 from andrea_core.testing.certificates import assert_member
-from andrea_core.testing.regions import regions, scores, weights
+from andrea_core.testing.geometry import regions, scores, weights
 
 
 def test_the_vertices_of_the_half_and_quarter_example_are_the_four_known_ones():
