@@ -15,9 +15,10 @@ torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch):
-    """Keep the user's cache out of the tests; `corpus` tests that want it set ANDREA_TEST_CACHE."""
-    monkeypatch.setenv("ANDREA_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+def own_cache(request, tmp_path_factory, monkeypatch):
+    """Keep the user's cache out of the tests, studies apart."""
+    if "study" not in request.keywords:
+        monkeypatch.setenv("ANDREA_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
 WORDS = """
