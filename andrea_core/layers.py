@@ -78,7 +78,11 @@ def merge(below: Tree, above: Tree, origin: str, origins: dict[tuple[str, ...], 
 
 
 def overrides(settings: Sequence[str]) -> list[tuple[list[str], Any]]:
-    """Return (path, value) of each `--set key=value`; the value is TOML, or a text as it stands."""
+    """Return (path, value) of each `--set key=value`; the value is TOML, or a text as it stands.
+
+    >>> overrides(["run.steps=500", "curriculum.stages[0].name=diet"])
+    [(['run', 'steps'], 500), (['curriculum', 'stages', '0', 'name'], 'diet')]
+    """
     parsed = []
     for setting in settings:
         key, equals, value = setting.partition("=")

@@ -10,6 +10,11 @@ def generator(seed: int, role: str, *counters: int | str) -> np.random.Generator
 
     Nothing has to be saved to resume: the same arguments give the same draws, and no two roles share a stream
     (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3").
+
+    >>> generator(1, "policy", 7).random() == generator(1, "policy", 7).random()
+    True
+    >>> generator(1, "policy", 7).random() == generator(1, "policy", 8).random()
+    False
     """
     return np.random.Generator(np.random.Philox(key=np.frombuffer(_digest(seed, role, *counters)[:16], np.uint64)))
 

@@ -97,7 +97,11 @@ def heaviest(weights: Vector, sources: tuple[str, ...], count: int = 3) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Return a duration as h:mm:ss or m:ss."""
+    """Return a duration as h:mm:ss or m:ss.
+
+    >>> clock(83), clock(3723)
+    ('1:23', '1:02:03')
+    """
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"

@@ -13,6 +13,12 @@ def apportion(carry: Vector, weights: Vector, rows: int) -> tuple[Integers, Vect
     weight, a source may be served once it is owed 1/(2n-2) rows, and of those the one whose debt would first pass
     1 - 1/(2n-2) is. Under constant weights no source is ever further than that from its due. After a jump of the
     weights the bound returns within a few rows. A source of weight 0 is never served, whatever it is owed.
+
+    >>> plan, owed = apportion(np.zeros(3), np.array([0.5, 0.3, 0.2]), 10)
+    >>> plan.tolist()
+    [0, 1, 2, 0, 0, 1, 0, 2, 1, 0]
+    >>> np.bincount(plan).tolist()
+    [5, 3, 2]
     """
     live = [int(i) for i in np.flatnonzero(weights > 0)]
     owed, weight = carry.tolist(), weights.tolist()
