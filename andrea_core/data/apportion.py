@@ -16,7 +16,7 @@ def apportion(carry: Vector, weights: Vector, rows: int) -> tuple[Integers, Vect
 
     >>> plan, owed = apportion(np.zeros(3), np.array([0.5, 0.3, 0.2]), 10)
     >>> plan.tolist()
-    [0, 1, 2, 0, 0, 1, 0, 2, 1, 0]
+    [0, 1, 0, 2, 0, 1, 0, 2, 1, 0]
     >>> np.bincount(plan).tolist()
     [5, 3, 2]
     """
