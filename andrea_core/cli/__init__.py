@@ -1,4 +1,4 @@
-"""The command line: `andrea run | resume | show | plugins | report | generate | corpus`."""
+"""The command line: `andrea run | resume | show | region | plugins | report | generate | corpus`."""
 
 import sys
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ _COMMANDS = {
     "run": "andrea_core.cli.running:run",
     "resume": "andrea_core.cli.running:resume",
     "show": "andrea_core.cli.show:show",
+    "region": "andrea_core.cli.region:region",
     "plugins": "andrea_core.cli.plugins:plugins",
     "report": "andrea_core.cli.report:report",
     "generate": "andrea_core.cli.generate:generate",
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.exceptions.Abort:
         code = _say("stopped", INTERRUPTED)
     except KeyboardInterrupt:
-        code = _say("stopped before anything was trained", INTERRUPTED)
+        code = _say("interrupted", INTERRUPTED)
     except click.ClickException as error:
         error.show()
         code = BAD_INPUT

@@ -1,5 +1,6 @@
 """`andrea run` and `andrea resume`: train a scenario, or go on with a run."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,13 @@ _FOLDER = click.Path(path_type=Path)
 
 
 def scenario_options(command: Any) -> Any:
-    """Add the options that shape a scenario: profile, scale, set, seed, plugin."""
+    """Add the argument SCENARIO and the options that shape it: profile, scale, set, seed, plugin."""
+    return click.argument("scenario", type=_FOLDER)(shaping_options(command))
+
+
+def shaping_options(command: Any) -> Any:
+    """Add the options that shape a scenario."""
     options = [
-        click.argument("scenario", type=_FOLDER),
         click.option("--profile", metavar="NAME", help="Use this profile of the scenario instead of its default."),
         click.option("--scale", type=float, metavar="X", help="Multiply every step span by X; replaces the profile's."),
         click.option(
@@ -42,6 +47,7 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
 
     loaded = load_scenario(**options)
     progress = display()
+    _let_threads_sleep()
     from andrea_core.assembly import new_run
 
     return _finish(new_run(loaded, out, progress, device=device, threads=threads), None)
@@ -55,6 +61,7 @@ def resume(folder: Path, device: str | None) -> int:
     from andrea_core.cli.console import display
 
     progress = display()
+    _let_threads_sleep()
     from andrea_core.assembly import resumed_run
 
     experiment, step = resumed_run(folder, progress, device=device)
@@ -101,6 +108,16 @@ def _finish(experiment: "Experiment", step: int | None) -> int:
         click.echo(f"the run was stopped early by a probe: {findings.stop}", err=True)
         return STOPPED
     return 0
+
+
+def _let_threads_sleep() -> None:
+    """Let OpenMP threads sleep at barriers instead of spinning there; must come before torch is imported.
+
+    Spinning threads take the cores away from each other when anything else runs: a step then takes
+    several times as long.
+    It changes no result.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def _summarise(folder: Path) -> None:
