@@ -52,8 +52,8 @@ class Experiment:
     def run(self, resume_at: int | None = None) -> Findings:
         """Train to the end, from the beginning or from a checkpoint; return the last findings.
 
-        A probe's wish to stop ends the run early, with its reason in the findings. Raises Interrupted after SIGINT or
-        SIGTERM, with a checkpoint written; PluginError and RunError leave the last checkpoint good.
+        A probe's wish to stop ends the run early, with its reason in the findings. Raises Interrupted after SIGINT,
+        SIGTERM or SIGHUP, with a checkpoint written; PluginError and RunError leave the last checkpoint good.
         """
         with _signals(self):
             if resume_at is None:
@@ -66,6 +66,8 @@ class Experiment:
                 findings = Findings({})
             while self.state.step < self.total and findings.stop is None:
                 findings = self._phase()
+            if self.state.step < self.total:
+                self._look(None)  # stopped early: what is to be measured at the end is measured here
             self._save()
             self.record.close()
         return findings
@@ -108,7 +110,7 @@ class Experiment:
                 raise Interrupted(self.trainer.steps_done, self._asked)
 
     def _look(self, phase: Phase | None) -> Findings:
-        """Let the probes look whose time has come: before the first phase, or at the end of one."""
+        """Let the probes look whose time has come: at a phase's end, or without a phase at the start and at a stop."""
         with self.watch.on("probes"):
             findings, probes = self.looker.look(self.state, phase, self.total)
         self.state = attrs.evolve(self.state, probes=probes)
@@ -172,7 +174,7 @@ def _signals(experiment: Experiment) -> Iterator[None]:
         experiment.ask_to_stop(number)
 
     previous: dict[int, Any] = {}
-    for wanted in (signal.SIGINT, signal.SIGTERM):
+    for wanted in (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
         previous[wanted] = signal.signal(wanted, handle)
     try:
         yield

@@ -70,9 +70,12 @@ class Looker:
 
 
 def due(slot: ProbeSlot, step: int, phase: Phase | None, total: int) -> bool:
-    """Return whether a probe looks at this border: the start, a stage's end, the end, or a multiple of `every`."""
+    """Return whether a probe looks at this border: the start, a stage's end, the end, or a multiple of `every`.
+
+    Without a phase it is the start, or, at a later step, the end of a run that was stopped early.
+    """
     if phase is None:
-        return slot.at_start
+        return slot.at_end if step else slot.at_start
     if step == total and (slot.at_end or slot.at_stage_borders):
         return True
     if step == phase.stage.until and slot.at_stage_borders:

@@ -211,6 +211,8 @@ def _check_class(kind: str, name: str, cls: Any, plugin: ActivePlugin) -> None:
 
 
 def _one_line(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return f"SyntaxError: {error.msg} (line {error.lineno} of {error.filename})"
     frames = []
     traceback = error.__traceback__
     while traceback is not None:

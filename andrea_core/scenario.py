@@ -211,6 +211,8 @@ def _with_settings(layers: Layers, places: Sequence[Sequence[str]]) -> Callable[
         plain = [part.strip("[]") for part in path]
         if any(plain[: len(place)] == list(place) for place in places):
             return "--set"
+        if tuple(plain) not in layers.origins and any(list(place)[: len(plain)] == plain for place in places if plain):
+            return "--set"
         return layers.origin(path)
 
     return origin

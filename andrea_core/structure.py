@@ -44,13 +44,14 @@ def converter(catalogue: Catalogue) -> Converter:
     return made
 
 
-def problems(error: BaseException, path: tuple[str, ...] = ()) -> list[Problem]:
+def problems(error: BaseException, path: tuple[str, ...] = (), cls: type | None = None) -> list[Problem]:
     """Return every problem in an exception that structuring raised, each with its place."""
     if isinstance(error, (ClassValidationError, IterableValidationError)):
         found = []
         for child in error.exceptions:
             notes = [note for note in getattr(child, "__notes__", ()) if type(note) is not str]
-            found += problems(child, (*path, *(_place(note) for note in notes)))
+            made = error.cl if isinstance(error, ClassValidationError) and not notes else None
+            found += problems(child, (*path, *(_place(note) for note in notes)), made)
         return found
     if isinstance(error, ForbiddenExtraKeysError):
         valid = [f.alias for f in attrs.fields(error.cl) if not f.metadata.get(SLOT)]
@@ -62,6 +63,8 @@ def problems(error: BaseException, path: tuple[str, ...] = ()) -> list[Problem]:
     if isinstance(error, StructureHandlerNotFoundError):
         return [Problem(path, f"cannot be given in a scenario ({error})")]
     text = str(error)
+    if cls is not None and (field := text.split(" ")[0].split(".")[0]) in {f.alias for f in attrs.fields(cls)}:
+        return [Problem((*path, field), text)]  # a validator names its field first
     if isinstance(error, TypeError) and "missing" in text and "argument" in text:
         return [Problem(path, f"the key {text.rpartition(':')[2].strip()} is missing")]
     return [Problem(path, text)]
@@ -150,7 +153,10 @@ def _slotted(made: Converter, data: Any, kind: Any) -> Any:
                 wrong.append(error)
     if wrong:
         raise ClassValidationError("wrong settings", wrong, kind)
-    return kind(**{slot.name: component}, **values)
+    try:
+        return kind(**{slot.name: component}, **values)
+    except ValueError as error:
+        raise ClassValidationError("wrong settings", [error], kind) from error
 
 
 def _flat(made: Converter, value: Any) -> Any:

@@ -1,12 +1,17 @@
 """The command line: fast help, exit codes, one message, what a run prints and leaves."""
 
+import io
 import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from andrea_core import open_run
 from andrea_core.cli import _COMMANDS, main
+from andrea_core.cli.console import Live
+from andrea_core.progress import PhaseReport
 
 
 def call(capfd, *arguments):
@@ -86,6 +91,7 @@ def test_show_prints_a_scenario_that_gives_itself_again(tiny, tmp_path, capfd):
     assert code == 0
     assert "# digest" in out
     assert "# stage polish: steps 52 to 80" in out
+    assert re.search(r"# model 2 layers of width 32, 2 heads, context 32: 42,048 parameters; 10,240 tokens", out)
     resolved = tmp_path / "resolved.toml"
     resolved.write_text(out)
     again = call(capfd, "show", resolved)[1]
@@ -108,6 +114,11 @@ def test_plugins_lists_every_component_and_its_settings(capfd):
 
     assert "step: float = 0.5" in out
     assert "Auer" in out
+    assert "landing: str = 'euclidean'" in out
+    _, out, _ = call(capfd, "plugins", "staged")
+    assert all(f"  {field}: " in out for field in ("name", "until", "sources", "constraints"))
+    _, out, _ = call(capfd, "plugins", "probes")
+    assert all(word in out for word in ("heldout (probes", "text_health (probes", "every: int | None = None"))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +128,7 @@ def test_plugins_lists_every_component_and_its_settings(capfd):
         (["run"], ["SCENARIO"]),
         (["run", "nope.toml"], ["nope.toml", "does not exist"]),
         (["run", "TINY", "--profile", "laptopp"], ["no profile", "laptopp"]),
-        (["run", "TINY", "--set", "run.steps=0"], ["steps must be at least 1"]),
+        (["run", "TINY", "--set", "run.steps=0"], ["--set: run.steps", "steps must be at least 1"]),
         (["run", "TINY", "--threads", "0"], ["threads"]),
         (["run", "TINY", "--device", "tpu"], ["tpu"]),
         (["run", "TINY", "--plugin", "missing.py"], ["missing.py", "does not exist"]),
@@ -125,6 +136,9 @@ def test_plugins_lists_every_component_and_its_settings(capfd):
         (["resume", "."], ["no run folder", "scenario.toml"]),
         (["report", "nowhere"], ["nowhere"]),
         (["generate", "nowhere"], ["no run folder"]),
+        (["run", "TINY", "--set", "run.steps=20"], ["stage 'polish' begins at step 26", "ends at step 20"]),
+        (["run", "TINY", "--set", "policy.landing=foo"], ["--set: policy.landing", "'euclidean', 'kl'"]),
+        (["run", "TINY", "--set", "polcy.use=random"], ["--set: polcy", "did you mean 'policy'"]),
         (["plugins", "ucb2"], ["did you mean 'ucb1'"]),
     ],
 )
@@ -163,9 +177,29 @@ def test_a_gated_run_stops_with_exit_3_and_says_why(tiny, tmp_path, capfd):
     scenario = tiny.with_name("gated.toml")
     scenario.write_text(
         'extends = "tiny.toml"\n[[probes]]\nuse = "text_health"\nevery = 1\ntokens = 30\nfloor = 100\npatience = 2\n'
+        '[[probes]]\nuse = "heldout"\nat_end = true\n'
     )
     code, out, err = call(capfd, "run", scenario, "--out", tmp_path / "run", "--threads", 1, "--device", "cpu")
 
     assert code == 3
     assert "stopped early by a probe: text_health" in err
     assert "requested" in out
+    run = open_run(tmp_path / "run")
+    assert run.evals["step"][-1] == len(run.steps["loss"]) < 40  # what is to be measured at the end was measured here
+
+
+def test_the_live_display_says_everything_in_two_lines_of_80_columns(monkeypatch):
+    from rich.console import Console
+
+    live = Live()
+    live.console = Console(width=80, file=io.StringIO())
+    live._sources, live._total, live._where, live._last = ("a" * 20, "b" * 20, "c" * 20), 2000, "", ""
+    live.phase_began("firehose", 37, "ucb1", np.array([0.5, 0.3, 0.2]))
+    live.phase_done(PhaseReport(400, 2000, 36, 20, "firehose", "ucb1", 2.345, 18765.0, 83.0, np.array([1.0, 0, 0])))
+    live.console.print(live._text(400))
+    lines = live.console.file.getvalue().splitlines()
+
+    assert len(lines) == 2
+    assert all(len(line) <= 80 for line in lines)
+    assert "step 400/2000  firehose, phase 37 ucb1" in lines[0]
+    assert lines[1].startswith("loss 2.345  18,765 tok/s  1:23 left  " + "a" * 20 + " 0.50")

@@ -1,5 +1,6 @@
 """Scenarios: layers, profiles, scale, overrides, the round trip, and every error with its place and remedy."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -146,12 +147,13 @@ class TestErrors:
         [
             ("lr = 1e-2", "learning = 1e-2", ["optimizer.learning", "unknown key", "lr"]),
             ("lr = 1e-2", 'lr = "fast"', ["optimizer.lr", "must be a number", "'fast'"]),
-            ("lr = 1e-2", "lr = -1.0", ["optimizer", "lr must be greater than 0"]),
+            ("lr = 1e-2", "lr = -1.0", ["optimizer.lr: lr must be greater than 0"]),
             ("steps = 40", "steps = true", ["run.steps", "whole number"]),
             ("steps = 40", "steps = 40.5", ["run.steps", "whole number"]),
             ('use = "ucb1"', 'use = "ucb"', ["policy.faces[1].policy", "'ucb'", "did you mean 'ucb1'"]),
             ('use = "ucb1"', 'uze = "ucb1"', ["policy.faces[1].policy", "use ="]),
             ('use = "uniform"', 'use = "unifrom"', ["phases", "did you mean 'uniform'"]),
+            ("high = 9", "high = 2", ["phases.high: high must be at least low (3), got 2"]),
             ('use = "floors"', 'use = "flors"', ["curriculum.stages[2].constraints[1]", "did you mean 'floors'"]),
             ("birds = 0.6", "bird = 0.6", ["curriculum.stages[2].constraints[1].floors", "did you mean 'birds'"]),
             ('sources = ["birds", "ships"]', 'sources = ["birds", "shipz"]', ["curriculum.stages[0]", "'ships'"]),
@@ -159,7 +161,7 @@ class TestErrors:
             ("until = 26", "until = 12", ["all", "12"]),
             ("seed = 3", "seed = 3\nsede = 4", ["sede", "did you mean 'seed'"]),
             ('preset = "tiny"', 'preset = "tinny"', ["tinny", "did you mean 'tiny'"]),
-            ("rows = 4", "rows = 0", ["sampler", "rows must be greater than 0"]),
+            ("rows = 4", "rows = 0", ["sampler.rows: rows must be greater than 0"]),
             ('reward = { use = "improvement" }', "", ["reward", "missing"]),
             ('sources = ["clocks"]', 'sources = "clocks"', ["constraints[0].sources", "must be a list", "'clocks'"]),
             ('sources = ["clocks"]', "sources = [7]", ["constraints[0].sources[0]", "must be a text"]),
@@ -230,3 +232,20 @@ class TestErrors:
 
 def test_a_catalogue_is_made_anew_each_time():
     assert Catalogue.of() is not Catalogue.of()
+
+
+def test_the_page_of_scenario_keys_names_every_key_the_core_reads():
+    import attrs
+
+    from andrea_core.scenario import PolicySlot, ProbeSlot, RunSettings, Scenario
+
+    page = (Path(__file__).parents[1] / "docs" / "scenarios.md").read_text()
+    tables = {"run": RunSettings, "policy": PolicySlot, "probes[]": ProbeSlot}
+    tables |= {f.name: f.type for f in attrs.fields(Scenario) if isinstance(f.type, type) and attrs.has(f.type)}
+    for table, cls in tables.items():
+        for field in attrs.fields(cls):
+            if field.name != "component":
+                assert re.search(rf"`({re.escape(table)}\.)?({field.name}|.*\b{field.name}`)", page), (
+                    table,
+                    field.name,
+                )

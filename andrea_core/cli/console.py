@@ -2,12 +2,16 @@
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
 from andrea_core.progress import PhaseReport, Progress
 from andrea_core.values import Vector
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 def display() -> Progress:
@@ -21,7 +25,7 @@ class Plain(Progress):
     def open(self, name: str, folder: str, sources: tuple[str, ...], step: int, total: int) -> None:
         """Say what begins, and where."""
         self._sources = sources
-        click.echo(f"{name}: step {step} of {total}, {len(sources)} sources, run folder {folder}")
+        click.echo(f"{name}: step {step} of {total}, {counted(len(sources), 'source')}, run folder {folder}")
 
     def phase_done(self, report: PhaseReport) -> None:
         """Print the phase's line."""
@@ -37,33 +41,31 @@ class Plain(Progress):
 
 
 class Live(Progress):
-    """A status that is redrawn a few times a second, with a bar."""
+    """Two lines that are redrawn a few times a second: where the run is, and how it goes."""
 
     watched = True
 
     def __init__(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.live import Live as Lines
 
         self.console = Console()
-        columns = (TextColumn("{task.fields[head]}"), BarColumn(bar_width=24), TextColumn("{task.fields[tail]}"))
-        self._bar = Progress(*columns, console=self.console, refresh_per_second=4, transient=True, auto_refresh=False)
+        self._lines = Lines(console=self.console, auto_refresh=False, transient=True)
         self._drawn = 0.0
 
     def open(self, name: str, folder: str, sources: tuple[str, ...], step: int, total: int) -> None:
         """Say what begins, and start drawing."""
         self.console.print(
-            f"[bold]{name}[/]: {len(sources)} sources, {total} steps, run folder {folder}", highlight=False
+            f"{name}: {counted(len(sources), 'source')}, {total} steps, run folder {folder}", highlight=False
         )
         self._sources, self._total = sources, total
-        self._task = self._bar.add_task("", total=total, completed=step, head="", tail="")
-        self._stage = self._policy = self._loss = ""
-        self._phase, self._weights = 0, np.zeros(len(sources))
-        self._bar.start()
+        self._where, self._last, self._weights = "first look", "", np.zeros(len(sources))
+        self._lines.start()
+        self.stepped(step)
 
     def phase_began(self, stage: str, phase: int, policy: str, weights: Vector) -> None:
         """Take the new phase."""
-        self._stage, self._phase, self._policy, self._weights = stage, phase, policy, weights
+        self._where, self._weights = f"{stage}, phase {phase} {policy}", weights
 
     def stepped(self, step: int) -> None:
         """Redraw, at most four times a second."""
@@ -71,29 +73,48 @@ class Live(Progress):
         if now - self._drawn < 0.25:
             return
         self._drawn = now
-        head = f"step {step}/{self._total} [bold]{self._stage}[/] phase {self._phase} {self._policy}"
-        tail = f"{self._loss}  {heaviest(self._weights, self._sources)}"
-        self._bar.update(self._task, completed=step, head=head, tail=tail)
-        self._bar.refresh()
+        self._lines.update(self._text(step), refresh=True)
 
     def phase_done(self, report: PhaseReport) -> None:
         """Take the phase's loss and rates."""
         rate = f"{report.tokens_per_second:,.0f} tok/s"
-        self._loss = f"loss {report.loss:.3f}  {rate}  {clock(report.seconds_left)} left"
+        self._last = f"loss {report.loss:.3f}  {rate}  {clock(report.seconds_left)} left  "
 
     def note(self, text: str) -> None:
-        """Print a line above the bar."""
+        """Print a line above the two."""
         self.console.print(text, highlight=False, markup=False)
 
     def close(self) -> None:
         """Stop drawing."""
-        self._bar.stop()
+        self._lines.stop()
+
+    def _text(self, step: int) -> "Text":
+        from rich.text import Text
+
+        done = round(BAR * step / self._total)
+        first = f"{'━' * done}{'╌' * (BAR - done)} step {step}/{self._total}  {self._where}"
+        second = f"{self._last}{heaviest(self._weights, self._sources)}"
+        width = self.console.width
+        return Text("\n".join(line if len(line) <= width else f"{line[: width - 1]}…" for line in (first, second)))
+
+
+BAR = 20
+"""Width of the bar, in characters."""
 
 
 def heaviest(weights: Vector, sources: tuple[str, ...], count: int = 3) -> str:
     """Return the heaviest sources with their weights."""
     order = np.argsort(-weights, kind="stable")[:count]
     return ", ".join(f"{sources[i]} {weights[i]:.2f}" for i in order if weights[i] > 0)
+
+
+def counted(count: int, what: str) -> str:
+    """Return a count with its noun.
+
+    >>> counted(1, "source"), counted(16, "source")
+    ('1 source', '16 sources')
+    """
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def clock(seconds: float) -> str:

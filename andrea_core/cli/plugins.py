@@ -1,12 +1,13 @@
 """`andrea plugins`: what is registered, with every setting."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from andrea_core.plugins import Catalogue, Registration
+    from andrea_core.plugins import Catalogue
 
 
 @click.command()
@@ -34,40 +35,70 @@ def _list(catalogue: "Catalogue") -> None:
 
 
 def _describe(catalogue: "Catalogue", name: str) -> None:
-    import inspect
-
     from andrea_core.errors import PluginError
     from andrea_core.spelling import nearest
 
     found = [table[name] for table in catalogue.table.values() if name in table]
+    found += list(catalogue.table[name].values()) if name in catalogue.table else []
     if not found:
-        names = [known for table in catalogue.table.values() for known in table]
+        names = {known for table in catalogue.table.values() for known in table} | set(catalogue.table)
         raise PluginError(f"no component is called {name!r}{nearest(name, names)}")
     for registration in found:
         click.secho(f"{registration.name} ({registration.kind}, from {registration.plugin})", bold=True)
-        click.echo(inspect.getdoc(registration.cls) or "")
-        for line in settings(registration):
+        click.echo(_text(registration.cls))
+        for line in settings(registration.cls) + _beside(registration.kind):
             click.echo(f"  {line}")
 
 
-def settings(registration: "Registration") -> list[str]:
-    """Return a line for each setting of a component: its name, type and default."""
+def settings(cls: type, indent: str = "") -> list[str]:
+    """Return a line for each setting of a class: its name, type and default; tables inside it follow, indented."""
     import attrs
 
-    return [f"{field.alias}: {_type(field.type)}{_default(field)}" for field in attrs.fields(registration.cls)]
+    lines = []
+    for field in attrs.fields(cls):
+        lines.append(f"{indent}{field.alias}: {_type(field.type)}{_default(field)}")
+        for inner in _tables(field.type):
+            lines += settings(inner, indent + "  ")
+    return lines
+
+
+def _beside(kind: str) -> list[str]:
+    """Return the keys that the core reads from the same table: when a probe looks, how a policy's wish is landed."""
+    import attrs
+
+    from andrea_core.scenario import PolicySlot, ProbeSlot
+
+    slot = {"probes": ProbeSlot, "policies": PolicySlot}.get(kind)
+    if slot is None:
+        return []
+    own = [field for field in attrs.fields(slot) if field.name != "component"]
+    return ["and beside them, read by the core:", *(f"  {f.alias}: {_type(f.type)}{_default(f)}" for f in own)]
+
+
+def _tables(kind: Any) -> list[type]:
+    """Return the settings classes that a type mentions: those of a list of stages, for example."""
+    import attrs
+
+    arguments = getattr(kind, "__args__", ())
+    inside = [found for argument in arguments for found in _tables(argument)]
+    return [*inside, kind] if isinstance(kind, type) and attrs.has(kind) else inside
 
 
 def summary(cls: type) -> str:
     """Return the first line of a class's description."""
+    return _text(cls).partition("\n")[0]
+
+
+def _text(cls: type) -> str:
     import inspect
 
-    return (inspect.getdoc(cls) or "").partition("\n")[0]
+    return inspect.getdoc(cls) or ""
 
 
 def _type(kind: Any) -> str:
-    return (
-        kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind).replace("typing.", "")
-    )
+    if isinstance(kind, type) and not hasattr(kind, "__args__"):
+        return kind.__name__
+    return re.sub(r"[a-z_]+(\.[a-z_0-9]+)*\.(?=[A-Z])", "", str(kind))  # the module is no help here
 
 
 def _default(field: Any) -> str:

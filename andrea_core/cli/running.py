@@ -54,7 +54,7 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
 
 
 @click.command()
-@click.argument("folder", metavar="RUN", type=_FOLDER)
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--device", type=click.Choice(["cpu", "cuda", "mps"]), help="Go on elsewhere (no longer bit for bit).")
 def resume(folder: Path, device: str | None) -> int:
     """Go on with RUN, a run's folder, from its newest valid checkpoint, bit for bit."""

@@ -33,13 +33,15 @@ def outlook(loaded: "Loaded") -> list[str]:
     """Return a line for each stage: its steps, the decisions to expect, its region; and warnings."""
     import numpy as np
 
+    from andrea_core.forecast import forecasts
     from andrea_core.terrain import preview, stages
     from andrea_core.values import Sources
 
     scenario = loaded.scenario
     sources = Sources(tuple(scenario.sources), np.ones(len(scenario.sources), np.int64))
-    lines = []
-    for stage in stages(scenario.curriculum, scenario.curriculum.start(sources), scenario.run.steps):
+    lines = [f"model {sizes(loaded)}"]
+    plan = stages(scenario.curriculum, scenario.curriculum.start(sources), scenario.run.steps)
+    for stage, foreseen in zip(plan, forecasts(scenario, plan, sources), strict=True):
         region = preview(stage, scenario.constraints, sources)
         decisions = expected_decisions(loaded, stage.until - stage.start)
         active = int((region.upper > 0).sum())
@@ -49,7 +51,22 @@ def outlook(loaded: "Loaded") -> list[str]:
         )
         if decisions < active:
             lines.append(f"  warning: fewer decisions than sources; a bandit cannot try them all in stage {stage.name}")
+        lines += [f"  note: {text}" for text in foreseen]
     return lines
+
+
+def sizes(loaded: "Loaded") -> str:
+    """Return the model's size and the tokens to be trained, in words."""
+    from andrea_core.data.tokenizer import BYTES_VOCABULARY
+
+    scenario = loaded.scenario
+    shape = scenario.model.resolve()
+    vocabulary = BYTES_VOCABULARY if scenario.tokenizer.use == "bytes" else scenario.tokenizer.vocabulary
+    tokens = scenario.run.steps * scenario.sampler.rows * shape.context
+    return (
+        f"{shape.layers} layers of width {shape.width}, {shape.heads} heads, context {shape.context}: "
+        f"{shape.parameters(vocabulary):,} parameters; {tokens:,} tokens to train"
+    )
 
 
 def expected_decisions(loaded: "Loaded", steps: int) -> float:

@@ -13,7 +13,7 @@ from andrea_core.fields import number, one_of
 
 Ids = npt.NDArray[np.uint16]
 SEPARATOR = 256
-_SMALLEST = 257
+BYTES_VOCABULARY = 257
 _LARGEST = 65536
 
 
@@ -55,7 +55,7 @@ class ByteTokenizer:
     """Bytes 0 to 255 and the separator 256."""
 
     name = "bytes"
-    vocabulary = _SMALLEST
+    vocabulary = BYTES_VOCABULARY
     separator = SEPARATOR
 
     @property
@@ -91,7 +91,7 @@ class TokenizerSettings:
     """
 
     use: Literal["bytes", "bpe"] = one_of("bytes", "bpe", default="bytes")
-    vocabulary: int = number(default=4096, at_least=_SMALLEST, at_most=_LARGEST)
+    vocabulary: int = number(default=4096, at_least=BYTES_VOCABULARY, at_most=_LARGEST)
     training_bytes: int = number(default=10_000_000, above=0)
 
     def build(self, texts: Callable[[], Iterator[str]]) -> Tokenizer:

@@ -20,6 +20,10 @@ class ModelShape:
     context: int = number(at_least=1)
     dropout: float = fraction(default=0.0)
 
+    def parameters(self, vocabulary: int) -> int:
+        """Return the number of parameters with a vocabulary, norm gains apart: V d + T d + 12 L d^2 + V d."""
+        return (2 * vocabulary + self.context + 12 * self.layers * self.width) * self.width
+
     def __attrs_post_init__(self) -> None:
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not divisible by heads {self.heads}")

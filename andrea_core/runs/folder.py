@@ -113,7 +113,10 @@ def _refuse_foreign(path: Path, digest: str) -> None:
         raise RunError(f"{path} holds a run of another scenario; name another folder with --out")
     step, _ = CheckpointFolder(path / "checkpoints").newest_valid()
     if step is not None:
-        raise RunError(f"{path} holds this run already, up to step {step}; go on with `andrea resume {path}`")
+        raise RunError(
+            f"{path} holds this run already, up to step {step}; go on with `andrea resume {path}`, "
+            "or remove the folder to start over"
+        )
 
 
 def _locked(path: Path) -> FileLock:
@@ -121,7 +124,7 @@ def _locked(path: Path) -> FileLock:
     try:
         lock.acquire(blocking=False)
     except Timeout:
-        raise RunError(f"{path} is in use by another process; wait for it, or name another folder with --out") from None
+        raise RunError(f"{path} is in use by another process; wait until that one ends, or stop it") from None
     return lock
 
 

@@ -10,7 +10,7 @@ from andrea_core import Context, number
 
 def _at_least_low(lengths: "Uniform", _attribute: "attrs.Attribute[Any]", high: int) -> None:
     if high < lengths.low:
-        raise ValueError(f"must be at least low, which is {lengths.low}, got {high}")
+        raise ValueError(f"high must be at least low ({lengths.low}), got {high}")
 
 
 @attrs.frozen
