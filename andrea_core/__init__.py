@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         file_patterns as file_patterns,
         fraction as fraction,
         number as number,
+        numbers_by_source as numbers_by_source,
         one_of as one_of,
         positive as positive,
         source_names as source_names,
@@ -54,7 +55,8 @@ if TYPE_CHECKING:
     from andrea_core.hookspecs import hookimpl as hookimpl
     from andrea_core.model.view import ModelView as ModelView
     from andrea_core.runs.store import open_run as open_run
-    from andrea_core.simplex import Region as Region
+    from andrea_core.simplex import Group as Group, Region as Region, Row as Row, total_variation as total_variation
+    from andrea_core.simplex.retiring import retire as retire
     from andrea_core.tables import by_source as by_source, check_sources as check_sources
     from andrea_core.values import (
         Context as Context,
@@ -81,11 +83,14 @@ _HOMES = {
         "cut_passages decode_text hash64 normalise paragraphs read_lines read_parts text_key unwrap"
     ),
     "andrea_core.errors": "AndreaError CorpusError InfeasibleRegion PluginError RunError ScenarioError",
-    "andrea_core.fields": "file_patterns fraction number one_of positive source_names span weights_by_source",
+    "andrea_core.fields": (
+        "file_patterns fraction number numbers_by_source one_of positive source_names span weights_by_source"
+    ),
     "andrea_core.hookspecs": "hookimpl",
     "andrea_core.model.view": "ModelView",
     "andrea_core.runs.store": "open_run",
-    "andrea_core.simplex": "Region",
+    "andrea_core.simplex": "Group Region Row total_variation",
+    "andrea_core.simplex.retiring": "retire",
     "andrea_core.values": (
         "Context Document Findings Ledger Measurement Moment Observation Outcome Proposal Scores Sources Stage Vector"
     ),

@@ -11,12 +11,12 @@ import numpy as np
 from andrea_core.data.sampler import Sampler
 from andrea_core.data.stream import PackedStream
 from andrea_core.errors import AndreaError, PluginError, RunError
+from andrea_core.plan import Plan
 from andrea_core.plugins import Catalogue
 from andrea_core.progress import Progress
 from andrea_core.runs.files import write_text
 from andrea_core.runs.folder import SCENARIO, TOKENIZER, RunFolder, new_name
 from andrea_core.scenario import Loaded, Scenario, load_resolved
-from andrea_core.terrain import preview, stages
 from andrea_core.values import Sources
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def new_run(loaded: Loaded, out: Path | None, progress: Progress, *, device: str
 
     Everything that can be wrong is looked at before the folder is made: the plan, the corpus, the model.
     """
-    check_plan(loaded)
+    Plan.of(loaded).check()
     corpus = _corpus(loaded.scenario, progress.note)
     device, threads = _machine(device, threads)
     facts = {
@@ -75,14 +75,6 @@ def resumed_run(path: Path, progress: Progress, *, device: str | None = None) ->
         raise
 
 
-def check_plan(loaded: Loaded) -> None:
-    """Look at every stage before anything is trained; raises InfeasibleRegion that names the stage."""
-    scenario = loaded.scenario
-    sources = Sources(tuple(scenario.sources), np.ones(len(scenario.sources), np.int64))
-    for stage in stages(scenario.curriculum, scenario.curriculum.start(sources), scenario.run.steps):
-        preview(stage, scenario.constraints, sources)
-
-
 def _assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Progress, device: str) -> "Experiment":
     from andrea_core.experiment import Experiment
     from andrea_core.looking import Looker
@@ -118,7 +110,7 @@ def _recorder(loaded: Loaded, folder: RunFolder, corpus: "Corpus", sources: Sour
     from andrea_core.runs.recorder import Recorder
 
     scenario = loaded.scenario
-    plan = stages(scenario.curriculum, scenario.curriculum.start(sources), scenario.run.steps)
+    plan = Plan.of(loaded).stages
     attributes = {
         "sources": list(sources.names),
         "name": scenario.name,
@@ -139,7 +131,7 @@ def _observers(scenario: Scenario, catalogue: Catalogue, folder: RunFolder, sour
         name = catalogue.name_of("observers", observer)
         try:
             opened.append((name, observer, observer.open(str(folder.path), sources)))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PluginError(f"the observer {name!r} cannot start: {type(error).__name__}: {error}") from error
     return opened
 

@@ -1,7 +1,7 @@
 """What a plugin must be: one Protocol a kind."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from numpy.random import Generator
 
@@ -41,7 +41,11 @@ class SourceReader(Protocol):
 
 
 class ConstraintSet(Protocol):
-    """Cuts the region. `around_weights` marks a set that depends on the present weights; it is applied last."""
+    """Cuts the region. `around_weights` marks a set that depends on the present weights; it is applied last.
+
+    Optional: a set with `lifts_floors = True` may take sources out with `retire`, which drops their floors; it is
+    applied after the sets that state them. A set that is also `Foreseeing` is asked by `andrea show`.
+    """
 
     @property
     def around_weights(self) -> bool:
@@ -49,6 +53,14 @@ class ConstraintSet(Protocol):
 
     def restrict(self, region: "Region", context: Context) -> "Region":
         """Return a region inside the given one."""
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """What a constraint set may add: a word on what is to come."""
+
+    def foresee(self, epochs: Vector, sources: Sources) -> list[str]:
+        """Return sentences, given the passes (K,) over each source that floors alone imply by the end of a stage."""
 
 
 class Curriculum(Protocol[S]):

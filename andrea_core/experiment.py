@@ -17,6 +17,7 @@ from andrea_core.phase import Director, Phase, State
 from andrea_core.progress import Progress
 from andrea_core.record import Record
 from andrea_core.runs.folder import RunFolder
+from andrea_core.runs.tree import prove
 from andrea_core.saving import restore, save
 from andrea_core.stopwatch import Stopwatch
 from andrea_core.values import Findings, Observation
@@ -89,6 +90,8 @@ class Experiment:
         self.trainer.clear()
         findings = self._look(phase)
         self.state = self.director.advance(self.state, outcome, findings)
+        if self.state.phase == 1:  # a state that cannot be kept shows before anything is lost
+            prove(self.state, self.director.start(), "state")
         with self.watch.on("recording"):
             self.record.phase(before, self.state, phase, losses, outcome, [*phase.events, *odd], self.watch)
             self.progress.phase_done(self.record.report(before, self.state, phase, losses, self.total))

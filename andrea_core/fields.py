@@ -1,13 +1,19 @@
 """Field helpers for settings classes: bounded numbers, fractions, step spans, each checked with a clear message."""
 
+import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import attrs
 
+from andrea_core.spelling import shown
+
 SPAN = "andrea.span"
 SOURCES = "andrea.sources"
 PATHS = "andrea.paths"
+LONGEST_SPAN = 2**53
+"""The largest number of steps: beyond it floating-point numbers no longer tell steps apart."""
 _Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
@@ -17,13 +23,14 @@ def number(
     above: float | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
+    below: float | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> Any:
     """Return an attrs field whose value must be a finite number inside the given bounds.
 
     Raises ValueError, naming bound and value, when the settings class is built with a number outside of them.
     """
-    return attrs.field(default=default, validator=_bounds(above, at_least, at_most), metadata=metadata or {})
+    return attrs.field(default=default, validator=_bounds(above, at_least, at_most, below), metadata=metadata or {})
 
 
 def positive(*, default: Any = attrs.NOTHING, at_most: float | None = None) -> Any:
@@ -37,8 +44,8 @@ def fraction(*, default: Any = attrs.NOTHING) -> Any:
 
 
 def span(*, default: Any = attrs.NOTHING, at_least: float | None = None) -> Any:
-    """Return a field for a number of steps that a scenario's `scale` multiplies (a span, not a cadence)."""
-    return number(default=default, at_least=at_least, metadata={SPAN: True})
+    """Return a field for a number of steps, at most 2**53, that a scenario's `scale` multiplies (no cadence)."""
+    return number(default=default, at_least=at_least, at_most=LONGEST_SPAN, metadata={SPAN: True})
 
 
 def one_of(*names: str, default: Any = attrs.NOTHING) -> Any:
@@ -62,6 +69,19 @@ def weights_by_source(*, default: Any = attrs.NOTHING) -> Any:
     return attrs.field(default=default, validator=check, metadata={SOURCES: True})
 
 
+def numbers_by_source(*, default: Any = attrs.NOTHING) -> Any:
+    """Return a field for a table `source = number`, every number finite, not all 0; unknown sources are refused."""
+
+    def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+        for source, number_ in value.items():
+            if number_ != number_ or number_ in (float("inf"), float("-inf")):
+                raise ValueError(f"{attribute.name}.{source} must be finite, got {number_!r}")
+        if not any(value.values()):
+            raise ValueError(f"{attribute.name} must hold at least one number other than 0")
+
+    return attrs.field(default=default, validator=check, metadata={SOURCES: True})
+
+
 def source_names(*, default: Any = attrs.NOTHING, validator: Any = None) -> Any:
     """Return a field for a list of source names; a scenario with a name that is no source is refused."""
     return attrs.field(default=default, validator=validator, metadata={SOURCES: True})
@@ -73,20 +93,31 @@ def file_patterns() -> Any:
     def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: tuple[str, ...]) -> None:
         if not value:
             raise ValueError(f"{attribute.name} must name at least one file or pattern")
+        for pattern in value:
+            try:
+                Path(pattern).expanduser()
+            except RuntimeError:
+                raise ValueError(
+                    f"{attribute.name} must start in a known home folder, got {pattern!r}; write the path"
+                ) from None
 
     return attrs.field(validator=check, metadata={PATHS: True})
 
 
-def _bounds(above: float | None, at_least: float | None, at_most: float | None) -> _Check:
+def _bounds(above: float | None, at_least: float | None, at_most: float | None, below: float | None) -> _Check:
+    tests: list[tuple[float | None, Callable[[Any, float], bool], str]] = [
+        (above, operator.gt, "greater than"),
+        (at_least, operator.ge, "at least"),
+        (at_most, operator.le, "at most"),
+        (below, operator.lt, "less than"),
+    ]
+
     def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
         if value is None:
             return
-        if above is not None and not value > above:
-            raise ValueError(f"{attribute.name} must be greater than {above}, got {value!r}")
-        if at_least is not None and not value >= at_least:
-            raise ValueError(f"{attribute.name} must be at least {at_least}, got {value!r}")
-        if at_most is not None and not value <= at_most:
-            raise ValueError(f"{attribute.name} must be at most {at_most}, got {value!r}")
+        for bound, holds, words in tests:
+            if bound is not None and not holds(value, bound):
+                raise ValueError(f"{attribute.name} must be {words} {bound}, got {shown(value)}")
         if value != value or value in (float("inf"), float("-inf")):
             raise ValueError(f"{attribute.name} must be finite, got {value!r}")
 

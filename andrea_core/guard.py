@@ -1,15 +1,17 @@
 """Guards the two invariants: every plugin's answer is checked, landed on the region, or blamed on its plugin."""
 
+import re
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import attrs
 import numpy as np
 
 from andrea_core.contracts import Adjust
-from andrea_core.errors import AndreaError, PluginError
-from andrea_core.simplex.fixup import fix_up
+from andrea_core.errors import AndreaError, InfeasibleRegion, PluginError
+from andrea_core.plugins import SINGULAR, Catalogue
 from andrea_core.values import Moment, Proposal, Vector
 
 NEAR = 1e-9
@@ -28,8 +30,8 @@ class Blame:
 
     def fault(self, what: str) -> PluginError:
         """Return the error that names the plugin, the phase and the fault."""
-        where = f"phase {self.phase} of stage {self.stage!r}"
-        return PluginError(f"the {self.kind} {self.name!r} ({self.origin}) {what}, in {where}")
+        where = f"in phase {self.phase} of stage {self.stage!r}" if self.stage else "before the first phase"
+        return PluginError(f"the {self.kind} {self.name!r} ({self.origin}) {what}, {where}")
 
 
 @attrs.frozen(eq=False)
@@ -41,15 +43,23 @@ class Landed:
     proposal: Proposal
 
 
+def accusation(catalogue: Catalogue, kind: str, component: object, phase: int, stage: str) -> Blame:
+    """Return whom to name when a component of a scenario is at fault."""
+    name = catalogue.name_of(kind, component)
+    return Blame(SINGULAR[kind], name, catalogue.origin_of(kind, name), phase, stage)
+
+
 @contextmanager
 def blaming(blame: Blame) -> Iterator[None]:
     """Turn whatever a plugin raises into a PluginError that names it and the line; the project's own errors pass."""
     try:
         yield
+    except InfeasibleRegion:
+        raise
     except AndreaError as error:
         error.args = (str(blame.fault(f"failed: {error}")),)
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a plugin must not end the process as if all were well
         last = traceback.extract_tb(error.__traceback__)[-1]
         text = " ".join(str(error).split())
         raise blame.fault(f"raised {type(error).__name__}: {text} (line {last.lineno} of {last.filename})") from error
@@ -71,9 +81,47 @@ def land(
             adjusted = adjust.adjust(adjusted.copy(), moment)
         adjusted = normalised(adjusted, moment, who)
     weights = landed(adjusted, moment, landing)
-    if proposal.steps is not None and (not isinstance(proposal.steps, int) or proposal.steps < 1):
-        raise blame.fault(f"asked for a phase of {proposal.steps!r} steps")
-    return Landed(requested, weights, proposal)
+    if proposal.steps is not None:
+        whole_steps(proposal.steps, blame)
+    return Landed(requested, weights, attrs.evolve(proposal, notes=_notes(proposal.notes, len(weights), blame)))
+
+
+def whole_steps(steps: Any, blame: Blame) -> int:
+    """Return a phase length as an int, or raise PluginError when it is no whole number of at least 1."""
+    if isinstance(steps, bool | np.bool_) or not isinstance(steps, int | np.integer) or steps < 1:
+        raise blame.fault(f"asked for a phase of {steps!r} steps, which is no whole number above 0")
+    return int(steps)
+
+
+def names_of_record(found: Any, what: str, blame: Blame) -> None:
+    """Raise PluginError unless something is a table whose keys may name arrays of the record."""
+    if not isinstance(found, Mapping):
+        raise blame.fault(f"returned {type(found).__name__} as {what}, which is no table")
+    for key in found:
+        if not isinstance(key, str) or not re.fullmatch(r"[A-Za-z0-9_-]+", key):
+            raise blame.fault(f"named one of its {what} {key!r}; a name is made of letters, digits, _ and -")
+
+
+def numbers(values: Any, shape: tuple[int, ...], what: str, blame: Blame) -> Vector:
+    """Return real numbers of a shape as float64, or raise PluginError."""
+    try:
+        found = np.asarray(values)
+        vector = found.astype(np.float64) if found.dtype.kind in "biuf" else None
+    except (TypeError, ValueError):
+        vector = None
+    if vector is None or vector.shape != shape:
+        raise blame.fault(f"returned {what} that are not {shape} real numbers: {_short(values)}")
+    return vector
+
+
+def _notes(notes: Any, count: int, blame: Blame) -> dict[str, Vector]:
+    names_of_record(notes, "notes", blame)
+    return {name: numbers(values, (count,), f"notes {name!r}", blame) for name, values in notes.items()}
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def normalised(answer: Vector, moment: Moment, blame: Blame) -> Vector:
@@ -104,10 +152,8 @@ def normalised(answer: Vector, moment: Moment, blame: Blame) -> Vector:
 def landed(weights: Vector, moment: Moment, landing: str) -> Vector:
     """Return the point of the region for checked weights; whatever leaves here satisfies the region bit for bit."""
     region = moment.region
-    off = np.maximum(region.lower - weights, weights - region.upper).max()
-    if max(off, abs(weights.sum() - 1)) <= NEAR:
-        point = fix_up(weights, region.box)
-    else:
+    point = region.settle(weights) if region.offence(weights) <= NEAR else weights
+    if not region.contains(point):
         point = region.project(weights, divergence=landing)
     violations = region.check(point)
     if violations:

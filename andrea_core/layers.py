@@ -8,9 +8,12 @@ from typing import Any
 import attrs
 
 from andrea_core.errors import ScenarioError
-from andrea_core.spelling import nearest
+from andrea_core.names import has_unprintable
+from andrea_core.spelling import first_words, nearest, shown
 
 Tree = dict[str, Any]
+DEEPEST_CHAIN, DEEPEST_NESTING = 100, 50
+"""How many files may extend one another, and how deep tables and lists may stand in one another."""
 
 
 @attrs.frozen(eq=False)
@@ -36,15 +39,17 @@ class Layers:
 def read_layers(path: Path) -> Layers:
     """Read a TOML file and, beneath it, the files it `extends`; raises ScenarioError."""
     layers = Layers({}, {(): str(path)})
-    for file, data in _chain(path, []):
+    for file, data in _chain(path):
         layers = layers.over(data, str(file))
     return layers
 
 
 def read_toml(path: Path) -> Tree:
     """Read one TOML file; raises ScenarioError that names the line."""
+    if path.is_dir():
+        raise ScenarioError(f"{path} is a folder; name a scenario, a TOML file in it")
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        data = tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError as error:
         hint = nearest(path.name, [file.name for file in path.parent.glob("*.toml")]) if path.parent.is_dir() else ""
         raise ScenarioError(f"the scenario {path} does not exist{hint}") from error
@@ -52,8 +57,30 @@ def read_toml(path: Path) -> Tree:
         raise ScenarioError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path} is not valid TOML: {error}") from error
+    except ValueError as error:  # what Python refuses though TOML's grammar allows it: integers of thousands of digits
+        raise ScenarioError(
+            f"{path} cannot be read: it holds a value out of all bounds ({first_words(error)}); mend it"
+        ) from error
+    except RecursionError as error:
+        raise ScenarioError(_too_deep(str(path))) from error
     except OSError as error:
-        raise ScenarioError(f"{path} cannot be read: {error.strerror}") from error
+        raise ScenarioError(f"{path} cannot be read: {error.strerror}; check the path and its permissions") from error
+    refuse_depth(data, str(path))
+    return data
+
+
+def refuse_depth(data: Tree, where: str) -> None:
+    """Raise ScenarioError when tables and lists stand in one another deeper than any scenario needs."""
+    level: list[Any] = [data]
+    for _ in range(DEEPEST_NESTING):
+        inner = [list(node.values()) if isinstance(node, dict) else node for node in level]
+        level = [item for items in inner for item in items if isinstance(item, dict | list)]
+    if level:
+        raise ScenarioError(_too_deep(where))
+
+
+def _too_deep(where: str) -> str:
+    return f"{where}: tables or lists are nested more than {DEEPEST_NESTING} deep; write it flatter"
 
 
 def merge(below: Tree, above: Tree, origin: str, origins: dict[tuple[str, ...], str], at: tuple[str, ...] = ()) -> Tree:
@@ -77,65 +104,40 @@ def merge(below: Tree, above: Tree, origin: str, origins: dict[tuple[str, ...], 
     return merged
 
 
-def overrides(settings: Sequence[str]) -> list[tuple[list[str], Any]]:
-    """Return (path, value) of each `--set key=value`; the value is TOML, or a text as it stands.
-
-    >>> overrides(["run.steps=500", "curriculum.stages[0].name=diet"])
-    [(['run', 'steps'], 500), (['curriculum', 'stages', '0', 'name'], 'diet')]
-    """
-    parsed = []
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.strip():
-            raise ScenarioError(f"--set {setting}: write key=value, for example --set run.steps=500")
-        parsed.append((key.strip().replace("[", ".").replace("]", "").split("."), _toml_value(value.strip())))
-    return parsed
-
-
-def apply_override(data: Tree, path: Sequence[str], value: Any) -> Tree:
-    """Return settings with one value set; numbers in the path count list items from 0."""
-    copy = _set(data, list(path), value, ".".join(path))
-    if not isinstance(copy, dict):
-        raise ScenarioError(f"--set {'.'.join(path)}: there is no such place")
-    return copy
-
-
-def _set(node: Any, path: list[str], value: Any, whole: str) -> Any:
-    if not path:
-        return value
-    key = path[0]
-    if isinstance(node, list):
-        if not key.isdigit() or int(key) >= len(node):
-            raise ScenarioError(f"--set {whole}: the list has items 0 to {len(node) - 1}, not {key!r}")
-        return [_set(item, path[1:], value, whole) if i == int(key) else item for i, item in enumerate(node)]
-    if node is not None and not isinstance(node, dict):
-        raise ScenarioError(f"--set {whole}: {key!r} cannot be set inside the value {node!r}")
-    table = dict(node or {})
-    if key == "use" and table.get("use") != value:
-        table = {}
-    table[key] = _set(table.get(key), path[1:], value, whole)
-    return table
-
-
-def _toml_value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
 def _same_component(below: Tree, above: Tree) -> bool:
     return "use" not in above or below.get("use") == above["use"]
 
 
-def _chain(path: Path, above: list[Path]) -> list[tuple[Path, Tree]]:
-    if path.resolve() in above:
-        circle = " -> ".join(str(file) for file in [*above, path])
-        raise ScenarioError(f"{path} extends itself: {circle}")
-    data = read_toml(path)
-    parent = data.pop("extends", None)
-    if parent is None:
-        return [(path, data)]
-    if not isinstance(parent, str):
-        raise ScenarioError(f"{path}: extends must be the name of one file, got {parent!r}")
-    return [*_chain(path.parent / parent, [*above, path.resolve()]), (path, data)]
+def _chain(path: Path) -> list[tuple[Path, Tree]]:
+    """Return a file and those it extends, the lowest first."""
+    files: list[tuple[Path, Tree]] = []
+    met: dict[Path, Path] = {}
+    while True:
+        real = _resolved(path)
+        if real in met:
+            circle = " -> ".join(str(file) for file in [*met.values(), path])
+            raise ScenarioError(f"{path} extends itself: {circle}")
+        if len(files) == DEEPEST_CHAIN:
+            raise ScenarioError(f"{files[0][0]}: more than {DEEPEST_CHAIN} files extend one another, down to {path}")
+        met[real] = path
+        data = read_toml(path)
+        parent = data.pop("extends", None)
+        files.append((path, data))
+        if parent is None:
+            return files[::-1]
+        path = path.parent / _extended(path, parent)
+
+
+def _extended(path: Path, parent: Any) -> str:
+    if not isinstance(parent, str) or not parent.strip() or has_unprintable(parent):
+        raise ScenarioError(
+            f'{path}: extends must be the name of one file, for example extends = "base.toml", got {shown(parent)}'
+        )
+    return parent
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:
+        raise ScenarioError(f"{path} cannot be read: links lead round in a circle, or it cannot be reached") from error

@@ -1,12 +1,13 @@
 """Lets probes look at the model when their time has come, and gathers what they found."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from andrea_core.guard import blaming
+from andrea_core.guard import Blame, blaming, names_of_record, numbers
 from andrea_core.model.randomness import untouched_generators
 from andrea_core.phase import Director, Phase, State
 from andrea_core.rng import generator
@@ -51,8 +52,9 @@ class Looker:
                 name = self._name(index)
                 rng = generator(self.director.scenario.seed, "probe", name, state.step)
                 blame = self.director.blame("probes", slot.component, state, state.stage)
-                with blaming(blame), untouched_generators(self.device):
-                    measured[name], states[index] = slot.component.measure(states[index], view, rng)
+                with blaming(blame), untouched_generators(self.device), untouched_settings():
+                    found, states[index] = slot.component.measure(states[index], view, rng)
+                measured[name] = _checked(found, len(self.director.sources), blame)
         return Findings(measured, _stop(measured)), tuple(states)
 
     def groups(self) -> dict[str, str]:
@@ -67,6 +69,36 @@ class Looker:
         names = [self.director.catalogue.name_of("probes", slot.component) for slot in slots]
         earlier = names[:index].count(names[index])
         return names[index] if not earlier else f"{names[index]}-{earlier + 1}"
+
+
+@contextmanager
+def untouched_settings() -> Iterator[None]:
+    """Give PyTorch its present threads, default type and gradient mode back at the end, also after an error."""
+    import torch
+
+    threads, dtype, gradients = torch.get_num_threads(), torch.get_default_dtype(), torch.is_grad_enabled()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(gradients)
+
+
+def _checked(found: Any, count: int, blame: Blame) -> dict[str, Measurement]:
+    """Return a probe's measurements with numbers as float64, or raise PluginError for what the record cannot keep."""
+    names_of_record(found, "measurements", blame)
+    checked = {}
+    for name, one in found.items():
+        if not isinstance(one, Measurement) or (name == "stop" and not isinstance(one.value, str)):
+            raise blame.fault(f"returned {one!r} as measurement {name!r}")
+        value = one.value
+        if isinstance(value, str):
+            value = value.encode("utf-8", "replace").decode()
+        else:
+            value = numbers(value, (count,) if np.ndim(value) else (), f"measurement {name!r}", blame)
+        checked[name] = attrs.evolve(one, value=value)
+    return checked
 
 
 def due(slot: ProbeSlot, step: int, phase: Phase | None, total: int) -> bool:

@@ -6,15 +6,19 @@ import attrs
 import numpy as np
 
 from andrea_core.data.sampler import PhasePlan, Sampler, SamplerState
-from andrea_core.guard import Blame, Landed, blaming, land
-from andrea_core.plugins import SINGULAR, Catalogue
+from andrea_core.guard import Blame, Landed, accusation, blaming, land, numbers, whole_steps
+from andrea_core.plugins import Catalogue
 from andrea_core.rng import generator
 from andrea_core.scenario import Loaded, Scenario
 from andrea_core.simplex import Region
-from andrea_core.terrain import region_of
+from andrea_core.simplex.retiring import dropped
+from andrea_core.terrain import checked_stage, region_of
 from andrea_core.values import Context, Findings, Ledger, Moment, Observation, Outcome, Sources, Stage, Vector
 
 Event = tuple[str, str]
+
+LONGEST = 2**17
+"""Steps after which a phase ends, whatever was asked: its plan of rows is held in memory."""
 
 
 @attrs.frozen(eq=False)
@@ -62,34 +66,42 @@ class Director:
 
     def start(self) -> State:
         """Return the state before the first phase."""
-        scenario, sources = self.scenario, self.sources
+        scenario = self.scenario
         return State(
             step=0,
             phase=0,
             stage="",
             weights=None,
-            trained=np.zeros(len(sources), np.int64),
+            trained=np.zeros(len(self.sources), np.int64),
             sampler=self.sampler.start(),
-            curriculum=scenario.curriculum.start(sources),
-            policy=scenario.policy.component.start(sources),
-            reward=scenario.reward.start(sources),
-            probes=tuple(slot.component.start(sources) for slot in scenario.probes),
+            curriculum=self._started("curricula", scenario.curriculum),
+            policy=self._started("policies", scenario.policy.component),
+            reward=self._started("rewards", scenario.reward),
+            probes=tuple(self._started("probes", slot.component) for slot in scenario.probes),
         )
+
+    def _started(self, kind: str, component: Any) -> Any:
+        with blaming(accusation(self.catalogue, kind, component, 0, "")):
+            return component.start(self.sources)
 
     def decide(self, state: State) -> Phase:
         """Return the next phase. The same state gives the same phase, so a resume may ask again."""
         scenario, seed = self.scenario, self.scenario.seed
         with blaming(self.blame("curricula", scenario.curriculum, state, state.stage)):
             stage = scenario.curriculum.stage(state.curriculum, state.step)
+        checked_stage(stage, state.step, self.sources, self.blame("curricula", scenario.curriculum, state, state.stage))
         context = self._context(state, stage)
-        region, weights = region_of(stage, scenario.constraints, context, state.weights)
+
+        def accuse(one: object) -> Blame:
+            return self.blame("constraints", one, state, stage.name)
+
+        region, weights = region_of(stage, scenario.constraints, context, state.weights, accuse)
         moment = Moment(state.step, state.phase, stage.name, self.sources, region, weights, context.ledger)
         landed = self._landed(state, moment)
-        with blaming(self.blame("phases", scenario.phases, state, stage.name)):
+        blame = self.blame("phases", scenario.phases, state, stage.name)
+        with blaming(blame):
             wished = scenario.phases.length(context, generator(seed, "phases", state.phase))
-        steps = min(landed.proposal.steps or wished, context.stage_until - state.step)
-        if steps < 1:
-            raise self.blame("phases", scenario.phases, state, stage.name).fault(f"gave a phase of {wished!r} steps")
+        steps = min(landed.proposal.steps or whole_steps(wished, blame), context.stage_until - state.step, LONGEST)
         rng = generator(seed, "draw", state.phase)
         plan = self.sampler.plan(state.sampler, landed.weights, moment.active, steps, rng)
         name = landed.proposal.acted or self.catalogue.name_of("policies", scenario.policy.component)
@@ -98,14 +110,11 @@ class Director:
     def learn(self, state: State, phase: Phase, observation: Observation) -> tuple[State, Outcome, list[Event]]:
         """Return the state after a phase (its probes and curriculum aside), its outcome, and what was odd about it."""
         scenario = self.scenario
-        with blaming(self.blame("rewards", scenario.reward, state, phase.stage.name)):
+        blame = self.blame("rewards", scenario.reward, state, phase.stage.name)
+        with blaming(blame):
             rng = generator(scenario.seed, "reward", state.phase)
             scores, reward = scenario.reward.score(state.reward, observation, rng)
-        scores = np.asarray(scores, np.float64)
-        if scores.shape != (len(self.sources),):
-            raise self.blame("rewards", scenario.reward, state, phase.stage.name).fault(
-                f"returned the shape {scores.shape}, not ({len(self.sources)},)"
-            )
+        scores = numbers(scores, (len(self.sources),), "scores", blame)
         tokens = observation.tokens_by_source()
         seen = np.isfinite(scores) & (tokens > 0)
         dropped = np.flatnonzero(np.isinf(scores) & (tokens > 0))
@@ -143,8 +152,7 @@ class Director:
 
     def blame(self, kind: str, component: object, state: State, stage: str) -> Blame:
         """Return whom to name when a component is at fault."""
-        name = self.catalogue.name_of(kind, component)
-        return Blame(SINGULAR[kind], name, self.catalogue.origin_of(kind, name), state.phase, stage)
+        return accusation(self.catalogue, kind, component, state.phase, stage)
 
     def _context(self, state: State, stage: Stage) -> Context:
         ledger: Ledger = self.sampler.ledger(state.sampler, state.trained)
@@ -160,14 +168,24 @@ class Director:
         return land(answer, moment, adjusts, slot.landing, blame)
 
     def _events(self, state: State, stage: Stage, moment: Moment) -> tuple[Event, ...]:
-        if stage.name == state.stage:
+        """Return what was odd or new: a stage that begins, and, whenever the open sources change, who goes and why."""
+        before, now = state.sampler.active, moment.active
+        begins = stage.name != state.stage
+        if not begins and np.array_equal(before, now):
             return ()
-        events = [
-            ("stage", f"{stage.name} begins: {int(moment.active.sum())} sources, dimension {moment.region.dimension}")
-        ]
-        owed = np.flatnonzero(~moment.active & (np.abs(state.sampler.carry) > 1e-9))  # less is rounding
+        names, region = self.sources.names, moment.region
+        events = []
+        if begins:
+            text = f"{stage.name} begins: {int(now.sum())} sources, dimension {region.dimension}"
+            events.append(("stage", text))
+        else:
+            gone, back = np.flatnonzero(before & ~now), np.flatnonzero(now & ~before)
+            events += [("source_out", f"{names[i]} is taken out: {region.upper_reasons[i]}") for i in gone]
+            events += [("source_in", f"{names[i]} may receive mass again") for i in back]
+        events += [("floor_dropped", text) for text in dropped(region)]
+        owed = np.flatnonzero(~now & (np.abs(state.sampler.carry) > 1e-9))  # less is rounding
         events += [
-            ("debt_forgiven", f"{self.sources.names[i]} was owed {state.sampler.carry[i]:.4f} rows and is now excluded")
+            ("debt_forgiven", f"{names[i]} was owed {state.sampler.carry[i]:.4f} rows and is now excluded")
             for i in owed
         ]
         return tuple(events)

@@ -3,7 +3,7 @@
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +14,8 @@ import pluggy
 
 from andrea_core import contracts, hookspecs
 from andrea_core.errors import PluginError
-from andrea_core.spelling import nearest
+from andrea_core.names import has_unprintable
+from andrea_core.spelling import nearest, shown
 
 GROUP = "andrea"
 KINDS: Mapping[str, type] = {
@@ -120,7 +121,9 @@ def _version(point: EntryPoint) -> str:
 def _load(point: EntryPoint) -> Any:
     try:
         return point.load()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: a plugin that ends the program at import is no success
         raise PluginError(f"plugin {point.name!r} ({point.value}) failed to load: {_one_line(error)}") from error
 
 
@@ -138,17 +141,23 @@ def _named(name: str, installed: Mapping[str, EntryPoint], folder: Path | None) 
 
 
 def _find(name: str, folder: Path | None) -> Path:
-    asked = Path(name).expanduser()
-    places = [asked] if asked.is_absolute() else [place / asked for place in (folder, Path.cwd()) if place]
-    for place in places:
-        if place.is_file():
-            return place.resolve()
+    try:
+        asked = Path(name).expanduser()
+        places = [asked] if asked.is_absolute() else [place / asked for place in (folder, Path.cwd()) if place]
+        for place in places:
+            if place.is_file():
+                return place.resolve()
+    except (OSError, RuntimeError) as error:  # a name that is too long, a home folder that nobody has
+        raise PluginError(f"the plugin file {shown(name)} cannot be looked for: {error}; check its name") from error
     raise PluginError(f"the plugin file {name!r} does not exist (looked for {' and '.join(map(str, places))})")
 
 
 def file_digest(path: Path) -> str:
-    """Return the sha256 of a plugin file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Return the sha256 of a plugin file; raises PluginError when it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise PluginError(f"the plugin file {path} cannot be read: {error.strerror}; check its permissions") from error
 
 
 def load_file(path: Path) -> ModuleType:
@@ -163,8 +172,10 @@ def load_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # before it runs: postponed annotations are looked up there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
+    except BaseException as error:  # SystemExit too: a plugin that ends the program at import is no success
+        sys.modules.pop(name, None)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise PluginError(f"the plugin file {path} failed to load: {_one_line(error)}") from error
     return module
 
@@ -173,7 +184,7 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, plugin: ActiveP
     try:
         name = manager.register(module, plugin.name)
         manager.check_pending()
-    except (ValueError, pluggy.PluginValidationError) as error:
+    except Exception as error:
         raise PluginError(f"plugin {plugin.name} ({plugin.origin}) cannot be registered: {_one_line(error)}") from error
     if not manager.get_hookcallers(module):
         raise PluginError(
@@ -187,7 +198,7 @@ def _table(manager: pluggy.PluginManager, kind: str, active: Mapping[str, Active
     hook = getattr(manager.hook, f"andrea_{kind}")
     for implementation in hook.get_hookimpls():
         plugin = active[implementation.plugin_name]
-        for name, cls in implementation.function().items():
+        for name, cls in _registered(kind, implementation.function, plugin).items():
             _check_class(kind, name, cls, plugin)
             if name in table:
                 raise PluginError(
@@ -196,6 +207,23 @@ def _table(manager: pluggy.PluginManager, kind: str, active: Mapping[str, Active
                 )
             table[name] = Registration(kind, name, cls, plugin.name, plugin.origin)
     return dict(sorted(table.items()))
+
+
+def _registered(kind: str, hook: Callable[[], Any], plugin: ActivePlugin) -> Mapping[str, Any]:
+    """Return what a plugin's hook returns, if that is a table from names to classes."""
+    where = f"the hook andrea_{kind} of plugin {plugin.name} ({plugin.origin})"
+    try:
+        found = hook()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise PluginError(f"{where} failed: {_one_line(error)}") from error
+    if not isinstance(found, Mapping):
+        raise PluginError(f'{where} must return a table such as {{"name": Class}}, got {shown(found)}')
+    for name in found:
+        if not isinstance(name, str) or not name.strip() or has_unprintable(name):
+            raise PluginError(f"{where} must name its classes by texts, got {shown(name)}")
+    return found
 
 
 def _check_class(kind: str, name: str, cls: Any, plugin: ActivePlugin) -> None:

@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 
 from andrea_core.contracts import Observer
+from andrea_core.errors import PluginError
 from andrea_core.model.trainer import PhaseLosses
 from andrea_core.phase import Director, Event, Phase, State
 from andrea_core.progress import PhaseReport, Progress
@@ -27,6 +28,7 @@ class Record:
     observers: list[tuple[str, Observer, Any]]
     tokens_per_step: int
     saved_at: int = -1
+    _kinds: dict[tuple[str, str], str] = attrs.field(factory=dict)
     _seconds: float = 0.0
     _steps: int = 0
 
@@ -62,12 +64,21 @@ class Record:
         """Write down what probes found at a step."""
         for name, measured in findings.measured.items():
             row = {key: _value(found.value) for key, found in measured.items() if key != "stop"}
+            self._refuse_change(name, row)
             self.recorder[self.groups[name]].append({"step": np.int64(step), **row})
             for key, found in measured.items():
                 if found.status != "ok":
                     self.event(step, "probe", f"{name}.{key}: {found.status}")
         if findings.stop:
             self.event(step, "stop", findings.stop)
+
+    def _refuse_change(self, probe: str, row: Mapping[str, Any]) -> None:
+        """Raise PluginError when a probe's measurement is suddenly of another kind; its array has one."""
+        for key, value in row.items():
+            kind = "text" if isinstance(value, str) else f"{np.shape(value)} numbers"
+            if self._kinds.setdefault((probe, key), kind) != kind:
+                was = self._kinds[probe, key]
+                raise PluginError(f"the probe {probe!r} returned {kind} as measurement {key!r}, before {was}")
 
     def event(self, step: int, kind: str, text: str) -> None:
         """Write an event down and show it."""
@@ -97,7 +108,7 @@ class Record:
         for name, observer, handle in self.observers:
             try:
                 observer.close(handle)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self.progress.note(f"observer {name} failed to close: {error}")
         self.observers = []
 
@@ -141,7 +152,7 @@ class Record:
             name, observer, handle = entry
             try:
                 observer.phase(handle, told)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self.observers.remove(entry)
                 self.event(after.step, "observer", f"observer {name} failed and is dropped: {error}")
 

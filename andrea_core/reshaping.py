@@ -7,29 +7,56 @@ from typing import Any
 import attrs
 
 from andrea_core.errors import ScenarioError
-from andrea_core.fields import PATHS, SPAN
+from andrea_core.fields import LONGEST_SPAN, PATHS, SPAN
+from andrea_core.spelling import shown
+
+
+def is_scale(scale: Any) -> bool:
+    """Return whether a value can multiply step spans: a finite number above 0."""
+    return isinstance(scale, int | float) and not isinstance(scale, bool) and 0 < scale < float("inf")
 
 
 def scaled(settings: Any, scale: float) -> Any:
     """Return settings with every step span multiplied: half to even, at least 1; cadences and counts stay.
 
-    Raises ScenarioError when the scaled settings no longer fit together, for example borders that coincide.
+    Raises ScenarioError when the scaled settings no longer fit together, for example borders that coincide, or when a
+    span becomes longer than any run can be.
     """
-    if not 0 < scale < float("inf"):
-        raise ScenarioError(f"scale must be a number above 0, got {scale!r}")
+    if not is_scale(scale):
+        raise ScenarioError(f"scale must be a finite number above 0, got {shown(scale)}")
+
+    def longer(steps: int) -> int:
+        product = steps * scale
+        if product > LONGEST_SPAN:
+            raise ScenarioError(
+                f"at scale {shown(scale)}: {steps} steps become more than 2**53; choose a smaller scale"
+            )
+        return max(1, round(product))
+
     try:
-        return _rewritten(settings, SPAN, lambda steps: max(1, round(steps * scale)) if steps else steps)
+        return _rewritten(settings, SPAN, lambda steps: longer(steps) if steps else steps)
     except ValueError as error:
-        raise ScenarioError(f"at scale {scale}: {error}; choose a larger scale") from error
+        raise ScenarioError(f"at scale {shown(scale)}: {error}; choose a larger scale") from error
 
 
 def absolute(settings: Any, folder: Path) -> Any:
-    """Return settings whose file patterns start at a folder, so that a run can be resumed from anywhere."""
+    """Return settings whose file patterns start at a folder, so that a run can be resumed from anywhere.
+
+    Raises ScenarioError for a pattern under the home folder of a user who has none.
+    """
 
     def rooted(patterns: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(str(folder / Path(pattern).expanduser()) for pattern in patterns)
+        return tuple(str(folder / expanded(pattern)) for pattern in patterns)
 
     return _rewritten(settings, PATHS, rooted)
+
+
+def expanded(name: str) -> Path:
+    """Return a path with `~` and `~user` replaced by a home folder. Raises ScenarioError when there is none."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise ScenarioError(f"the home folder in {name!r} is not known; write the whole path") from error
 
 
 def _rewritten(value: Any, mark: str, change: Callable[[Any], Any]) -> Any:

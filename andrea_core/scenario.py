@@ -23,11 +23,14 @@ from andrea_core.data.sampler import SamplerSettings
 from andrea_core.data.tokenizer import TokenizerSettings
 from andrea_core.errors import ScenarioError
 from andrea_core.fields import one_of, positive, span
-from andrea_core.layers import Layers, Tree, apply_override, overrides, read_layers
+from andrea_core.layers import Tree, read_layers
 from andrea_core.model.settings import ModelSettings, OptimizerSettings
+from andrea_core.names import has_unprintable, refuse_folder_name, refuse_source_name
+from andrea_core.overrides import Override, apply_override, overrides, with_overrides
 from andrea_core.plugins import Catalogue
-from andrea_core.reshaping import absolute, scaled
-from andrea_core.spelling import nearest
+from andrea_core.profiles import profiled
+from andrea_core.reshaping import absolute, expanded, scaled
+from andrea_core.spelling import dotted, nearest, shown
 from andrea_core.structure import Problem, component_slot, converter, problems
 from andrea_core.tables import named_sources
 
@@ -35,6 +38,12 @@ from andrea_core.tables import named_sources
 def _some_source(_scenario: Any, _attribute: Any, value: Mapping[str, SourceReader]) -> None:
     if not value:
         raise ValueError('sources must name at least one source, for example [sources.mine] use = "text"')
+    for name in value:
+        refuse_source_name(name, "sources")
+
+
+def _folder_name(_scenario: Any, _attribute: Any, value: str) -> None:
+    refuse_folder_name(value, "name")
 
 
 @attrs.frozen
@@ -69,7 +78,7 @@ class ProbeSlot:
 class Scenario:
     """A whole experiment. `structure(unstructure(scenario)) == scenario`."""
 
-    name: str
+    name: str = attrs.field(validator=_folder_name)
     run: RunSettings
     sources: Mapping[str, SourceReader] = attrs.field(validator=_some_source)
     curriculum: Curriculum[Any]
@@ -115,21 +124,18 @@ def load(
 
     `scale` replaces the profile's; it multiplies every step span. Raises ScenarioError that lists every problem.
     """
-    layers = read_layers(Path(path))
-    layers, scale = _profiled(layers, profile, scale)
-    named = layers.data.get("plugins", [])
-    if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
-        raise ScenarioError(f"{layers.origin(['plugins'])}: plugins must be a list of names and files, got {named!r}")
-    asked = [_absolute(name, Path(path).parent) for name in named] + [_absolute(name, Path.cwd()) for name in plugins]
-    data: Tree = {**layers.data, "plugins": list(dict.fromkeys(asked))}
+    layers, scale = profiled(read_layers(Path(path)), profile, scale)
+    asked = overrides(settings)
+    if seed is not None:
+        asked.append(Override(("seed",), seed, "--seed"))
+    origin = with_overrides(layers, asked)
+    active = [one for one in asked if one.path[0] == "plugins"]  # what understands the rest must be there first
+    data = _with_plugins(layers.data, active, plugins, Path(path).parent, origin)
     catalogue = Catalogue.of(data["plugins"], folder=Path(path).parent)
     if scale is not None and scale != 1:
         data = unstructure(scaled(structure(data, catalogue, layers.origin), scale), catalogue)
-    for place, value in overrides(settings):
-        data = apply_override(data, place, value)
-    if seed is not None:
-        data = {**data, "seed": seed}
-    origin = _with_settings(layers, [place for place, _ in overrides(settings)])
+    for override in asked:
+        data = data if override in active else apply_override(data, override)
     made = loaded(data, catalogue, origin)
     return _loaded(absolute(made.scenario, Path.cwd()), catalogue)
 
@@ -148,7 +154,7 @@ def _loaded(scenario: Scenario, catalogue: Catalogue) -> Loaded:
 def load_resolved(path: Path) -> Loaded:
     """Read a scenario that a run folder stores: no profile, no scale, nothing to extend."""
     layers = read_layers(path)
-    catalogue = Catalogue.of(layers.data.get("plugins", []), folder=path.parent)
+    catalogue = Catalogue.of(_plugin_names(layers.data, layers.origin), folder=path.parent)
     return loaded(layers.data, catalogue, layers.origin)
 
 
@@ -169,23 +175,6 @@ def unstructure(scenario: Scenario, catalogue: Catalogue) -> Tree:
     return plain
 
 
-def _profiled(layers: Layers, profile: str | None, scale: float | None) -> tuple[Layers, float | None]:
-    data = dict(layers.data)
-    profiles = data.pop("profiles", {})
-    default = data.pop("profile", None)
-    name = profile or default
-    if name is None:
-        return attrs.evolve(layers, data=data), scale
-    if name not in profiles:
-        raise ScenarioError(f"{layers.origin([])}: no profile is called {name!r}{nearest(name, profiles)}")
-    chosen = dict(profiles[name])
-    own = chosen.pop("scale", None)
-    if own is not None and (isinstance(own, bool) or not isinstance(own, int | float) or not own > 0):
-        raise ScenarioError(f"{layers.origin([])}: profiles.{name}.scale must be a number above 0, got {own!r}")
-    where = f"{layers.origin(['profiles', name])}, profile {name}"
-    return attrs.evolve(layers, data=data).over(chosen, where), own if scale is None else scale
-
-
 def _check(scenario: Scenario, origin: Callable[[Sequence[str]], str]) -> None:
     """Refuse what no single class can see: a model that cannot be, sources that are named but do not exist."""
     wrong = []
@@ -200,28 +189,39 @@ def _check(scenario: Scenario, origin: Callable[[Sequence[str]], str]) -> None:
         raise ScenarioError(_message(wrong, origin))
 
 
+def _with_plugins(
+    data: Tree, active: Sequence[Override], plugins: Sequence[str], folder: Path, origin: Callable[[Sequence[str]], str]
+) -> Tree:
+    """Return settings whose `plugins` are all that are asked for: the file's, as --set changes them, and --plugin's.
+
+    Files are made absolute: the scenario's start in its folder, those of the command line in the current directory.
+    """
+    named = [_absolute(name, folder) for name in _plugin_names(data, origin)]
+    data = {**data, "plugins": named}
+    for override in active:
+        data = apply_override(data, override)
+    asked = [_absolute(name, Path.cwd()) for name in [*_plugin_names(data, origin), *plugins]]
+    return {**data, "plugins": list(dict.fromkeys(asked))}
+
+
+def _plugin_names(data: Tree, origin: Callable[[Sequence[str]], str]) -> list[str]:
+    named = data.get("plugins", [])
+    if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
+        raise ScenarioError(f"{origin(['plugins'])}: plugins must be a list of names and files, got {shown(named)}")
+    return named
+
+
 def _absolute(name: str, folder: Path) -> str:
     """Return a plugin file's absolute path, so that a resolved scenario finds it from anywhere; names stay."""
-    path = Path(name).expanduser()
-    return str((folder / path).resolve()) if name.endswith(".py") else name
-
-
-def _with_settings(layers: Layers, places: Sequence[Sequence[str]]) -> Callable[[Sequence[str]], str]:
-    def origin(path: Sequence[str]) -> str:
-        plain = [part.strip("[]") for part in path]
-        if any(plain[: len(place)] == list(place) for place in places):
-            return "--set"
-        if tuple(plain) not in layers.origins and any(list(place)[: len(plain)] == plain for place in places if plain):
-            return "--set"
-        return layers.origin(path)
-
-    return origin
+    if has_unprintable(name):
+        raise ScenarioError(f"the plugin name {name!r} holds control characters; name a file or an installed plugin")
+    return str((folder / expanded(name)).resolve()) if name.endswith(".py") else name
 
 
 def _message(found: Sequence[Problem], origin: Callable[[Sequence[str]], str]) -> str:
     lines = []
     for problem in found:
-        place = ".".join(problem.path).replace(".[", "[")
+        place = dotted(problem.path)
         lines.append(
             f"{origin(problem.path)}: {place}: {problem.message}" if place else f"{origin([])}: {problem.message}"
         )

@@ -1,7 +1,9 @@
-"""Names the nearest valid spelling of a word, for error messages."""
+"""Words for error messages: the nearest valid spelling of a word, a value cut short."""
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
@@ -17,3 +19,32 @@ def nearest(word: str, valid: Iterable[str]) -> str:
     if close:
         return f"; did you mean {close[0]!r}?"
     return f"; there is {', '.join(names)}" if names else ""
+
+
+def shown(value: Any, longest: int = 120) -> str:
+    """Return a value as Python writes it, cut in the middle when it is long.
+
+    >>> shown("a"), shown([1] * 100, longest=20)
+    ("'a'", '[1, 1, 1, ...1, 1, 1]')
+    """
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, a table nested thousands deep
+        return f"a {type(value).__name__} too large to show"
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}...{text[-half:]}"
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """Return the keys of a place as TOML joins them: a key that needs quotes has them, an index stays bare.
+
+    >>> dotted(["stages", "[0]", "until"]), dotted(["sources", "a.b", "use"])
+    ('stages[0].until', "sources.'a.b'.use")
+    """
+    parts = [str(part) if re.fullmatch(r"[\w-]+|\[\d+\]", str(part)) else shown(part) for part in path]
+    return ".".join(parts).replace(".[", "[")
+
+
+def first_words(error: BaseException) -> str:
+    """Return an error's message up to its first semicolon: what follows is for programmers."""
+    return str(error).partition(";")[0]

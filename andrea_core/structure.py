@@ -5,12 +5,12 @@ from typing import Any, get_origin
 
 import attrs
 from cattrs import ClassValidationError, Converter, IterableValidationError, StructureHandlerNotFoundError
-from cattrs.cols import homogenous_tuple_structure_factory
+from cattrs.cols import homogenous_tuple_structure_factory, mapping_structure_factory
 from cattrs.errors import AttributeValidationNote, ForbiddenExtraKeysError, IterableValidationNote
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from andrea_core.plugins import KINDS, Catalogue
-from andrea_core.spelling import nearest
+from andrea_core.spelling import nearest, shown
 
 _KIND_OF = {protocol: kind for kind, protocol in KINDS.items()}
 SLOT = "andrea.slot"
@@ -35,6 +35,7 @@ def converter(catalogue: Catalogue) -> Converter:
     for kind in (int, float, bool, str):
         made.register_structure_hook(kind, _strict)
     made.register_structure_hook_factory(_is_list, lambda kind: _list(made, kind))
+    made.register_structure_hook_factory(_is_mapping, lambda kind: _mapping(made, kind))
     made.register_structure_hook_func(_is_component, lambda data, kind: _component(made, catalogue, data, kind))
     made.register_structure_hook_func(_has_slot, lambda data, kind: _slotted(made, data, kind))
     made.register_structure_hook_factory(_is_settings, lambda kind: _table(made, kind))
@@ -59,7 +60,7 @@ def problems(error: BaseException, path: tuple[str, ...] = (), cls: type | None 
             Problem((*path, key), f"unknown key {key!r}{nearest(key, valid)}") for key in sorted(error.extra_fields)
         ]
     if isinstance(error, KeyError):
-        return [Problem(path, f"the key {error.args[0]!r} is missing")]
+        return [Problem(path, f"the key {error.args[0] if error.args else ''!r} is missing")]
     if isinstance(error, StructureHandlerNotFoundError):
         return [Problem(path, f"cannot be given in a scenario ({error})")]
     text = str(error)
@@ -79,12 +80,26 @@ def _place(note: Any) -> str:
 
 
 def _strict(value: Any, kind: type) -> Any:
+    if type(value) is int and kind in (int, float) and not -(2**63) <= value < 2**63:
+        raise TypeError(f"must fit into 64 bits, got {shown(value)}")
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
         words = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-        raise TypeError(f"must be {words[kind]}, got {value!r}")
+        raise TypeError(f"must be {words[kind]}, got {shown(value)}")
+    if isinstance(value, str):
+        _refuse_unwritable(value)
     return value
+
+
+def _refuse_unwritable(text: str) -> None:
+    """Refuse what no file can be named and no UTF-8 can hold: NUL and lone surrogates."""
+    if "\0" in text:
+        raise TypeError(f"must hold no NUL character, got {shown(text)}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise TypeError(f"must be valid Unicode, got {shown(text)}; write it as UTF-8") from error
 
 
 def _is_component(kind: Any) -> bool:
@@ -93,6 +108,10 @@ def _is_component(kind: Any) -> bool:
 
 def _is_list(kind: Any) -> bool:
     return get_origin(kind) is tuple
+
+
+def _is_mapping(kind: Any) -> bool:
+    return get_origin(kind) in (dict, Mapping)
 
 
 def _is_settings(kind: Any) -> bool:
@@ -109,8 +128,20 @@ def _list(made: Converter, kind: Any) -> Any:
 
     def structure(data: Any, _kind: Any) -> Any:
         if not isinstance(data, list | tuple):
-            raise TypeError(f"must be a list, got {data!r}")
+            raise TypeError(f"must be a list, got {shown(data)}")
         return inner(data, kind)
+
+    return structure
+
+
+def _mapping(made: Converter, kind: Any) -> Any:
+    """Structure a table of named things; say so when something else than a table stands there."""
+    inner = mapping_structure_factory(kind, made, detailed_validation=True)
+
+    def structure(data: Any, cls: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise TypeError(f"must be a table, got {shown(data)}")
+        return inner(data, cls)
 
     return structure
 
@@ -121,7 +152,7 @@ def _table(made: Converter, kind: Any) -> Any:
 
     def structure(data: Any, cls: Any) -> Any:
         if not isinstance(data, Mapping):
-            raise TypeError(f"must be a table, got {data!r}")
+            raise TypeError(f"must be a table, got {shown(data)}")
         return inner(data, cls)
 
     return structure
@@ -131,7 +162,7 @@ def _component(made: Converter, catalogue: Catalogue, data: Any, kind: Any) -> A
     name = _KIND_OF[get_origin(kind) or kind]
     if not isinstance(data, Mapping) or not isinstance(data.get("use"), str):
         choice = ", ".join(catalogue.table[name])
-        raise TypeError(f'must be a table with use = "..." (one of {choice}), got {data!r}')
+        raise TypeError(f'must be a table with use = "..." (one of {choice}), got {shown(data)}')
     cls = catalogue.get(name, data["use"])
     return made.structure({key: value for key, value in data.items() if key != "use"}, cls)
 
@@ -139,7 +170,7 @@ def _component(made: Converter, catalogue: Catalogue, data: Any, kind: Any) -> A
 def _slotted(made: Converter, data: Any, kind: Any) -> Any:
     """Structure a class whose component's keys stand beside its own."""
     if not isinstance(data, Mapping):
-        raise TypeError(f"must be a table, got {data!r}")
+        raise TypeError(f"must be a table, got {shown(data)}")
     slot = next(field for field in attrs.fields(kind) if field.metadata.get(SLOT))
     own = {f.name: f for f in attrs.fields(kind) if f is not slot}
     component = made.structure({key: value for key, value in data.items() if key not in own}, slot.type)

@@ -1,7 +1,7 @@
 """The values that pass between plugins and the core: what a decision may depend on, what a phase showed and taught."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -17,6 +17,15 @@ Integers = npt.NDArray[np.int64]
 Scores = Vector  # (K,) one reward a source, NaN where the phase gave none
 
 
+def read_only(array: Any) -> Any:
+    """Return a view of an array that cannot be written to: what plugins get must not change the core's state."""
+    if array is None:
+        return None
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 @attrs.frozen(eq=False)
 class Sources:
     """The sources of an experiment, in the scenario's order: a bandit's arms.
@@ -25,7 +34,7 @@ class Sources:
     """
 
     names: tuple[str, ...]
-    tokens: Integers
+    tokens: Integers = attrs.field(converter=read_only)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -39,9 +48,9 @@ class Sources:
 class Ledger:
     """What training has used so far, each (K,): rows drawn, tokens trained, passes over the source's own text."""
 
-    drawn: Integers
-    trained: Integers
-    epochs: Vector
+    drawn: Integers = attrs.field(converter=read_only)
+    trained: Integers = attrs.field(converter=read_only)
+    epochs: Vector = attrs.field(converter=read_only)
 
 
 @attrs.frozen(eq=False)
@@ -60,7 +69,7 @@ class Context:
     stage_until: int
     sources: Sources
     ledger: Ledger
-    weights: Vector | None = None
+    weights: Vector | None = attrs.field(default=None, converter=read_only)
 
 
 @attrs.frozen(eq=False)
@@ -76,7 +85,7 @@ class Moment:
     stage: str
     sources: Sources
     region: "Region"
-    weights: Vector
+    weights: Vector = attrs.field(converter=read_only)
     ledger: Ledger
 
     @property
@@ -107,12 +116,12 @@ class Observation:
     `weights` (K,) were in force; `step` is the number of steps finished when the phase ended.
     """
 
-    loss: Vector
-    tokens: Integers
-    source: Integers
-    weights: Vector
+    loss: Vector = attrs.field(converter=read_only)
+    tokens: Integers = attrs.field(converter=read_only)
+    source: Integers = attrs.field(converter=read_only)
+    weights: Vector = attrs.field(converter=read_only)
     step: int
-    heldout: Vector | None = None
+    heldout: Vector | None = attrs.field(default=None, converter=read_only)
 
     def tokens_by_source(self) -> Integers:
         """(K,) tokens trained on each source."""
@@ -137,11 +146,11 @@ class Outcome:
 
     step: int
     phase: int
-    weights: Vector
-    share: Vector
-    reward: Vector
-    seen: Mask
-    loss: Vector
+    weights: Vector = attrs.field(converter=read_only)
+    share: Vector = attrs.field(converter=read_only)
+    reward: Vector = attrs.field(converter=read_only)
+    seen: Mask = attrs.field(converter=read_only)
+    loss: Vector = attrs.field(converter=read_only)
     observation: Observation
 
 

@@ -213,11 +213,11 @@ class TestErrors:
         assert all(word in message for word in words)
 
     def test_clashing_bounds_name_stage_bounds_and_amount(self, tiny):
-        from andrea_core.assembly import check_plan
+        from andrea_core.plan import Plan
 
         made = load(edited(tiny, "birds = 0.6", "ships = 0.5"))
         with pytest.raises(InfeasibleRegion) as caught:
-            check_plan(made)
+            Plan.of(made).check()
 
         assert all(word in str(caught.value) for word in ("polish", "ships", "0.5", "0.35"))
 

@@ -1,12 +1,15 @@
 """The command line: `andrea run | resume | show | region | plugins | report | generate | corpus`."""
 
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
 from andrea_core import __version__
+from andrea_core.cli.arguments import refuse_undecodable
 from andrea_core.errors import AndreaError
 
 _COMMANDS = {
@@ -20,7 +23,9 @@ _COMMANDS = {
     "corpus": "andrea_core.cli.corpus:corpus",
     "completion": "andrea_core.cli.completion:completion",
 }
-BAD_INPUT, STOPPED, INTERRUPTED = 2, 3, 130
+UNFORESEEN, BAD_INPUT, STOPPED, INTERRUPTED = 1, 2, 3, 130
+COMPLETING = "_ANDREA_COMPLETE"
+"""The variable by which a shell that completes a command asks for the words that fit."""
 
 
 class _Lazy(click.Group):
@@ -56,24 +61,53 @@ def andrea() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line. Exit codes: 0 success, 2 bad input, 3 a probe stopped the run, 130 interrupted."""
+    """Run the command line. Exit codes: 0 success, 2 bad input, 3 a probe stopped the run, 130 interrupted.
+
+    What nobody foresaw ends with its traceback, a line that asks to report it, and exit code 1.
+    """
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        code = andrea.main(list(arguments) if arguments is not None else None, standalone_mode=False)
-    except click.exceptions.Abort:
-        code = _say("stopped", INTERRUPTED)
-    except KeyboardInterrupt:
-        code = _say("interrupted", INTERRUPTED)
-    except click.ClickException as error:
-        error.show()
-        code = BAD_INPUT
-    except AndreaError as error:
-        code = _say(f"error: {error}", BAD_INPUT)
+        refuse_undecodable(given)
+        code = andrea.main(given, standalone_mode=False)
+    except (click.exceptions.Abort, KeyboardInterrupt, click.ClickException, AndreaError) as error:
+        code = _expected(error)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read the output has gone; there is nobody to tell
         code = 0
+    except SystemExit as error:
+        if COMPLETING in os.environ:
+            raise  # click's answer to the shell that asks for completions
+        code = _say(f"error: a plugin or library ended the program (exit code {error.code!r}); mend it", BAD_INPUT)
+    except (OSError, UnicodeError, MemoryError, RecursionError) as error:
+        code = _say(f"error: {_last_resort(error)}", BAD_INPUT)
+    except Exception:
+        traceback.print_exc()
+        code = _say("This is a fault in andrea or in a plugin. Please report it with the lines above.", UNFORESEEN)
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _expected(error: BaseException) -> int:
+    """Say what a foreseen ending is, and return its exit code."""
+    if isinstance(error, click.ClickException):
+        error.show()
+        return BAD_INPUT
+    if isinstance(error, AndreaError):
+        return _say(f"error: {error}", BAD_INPUT)
+    return _say("interrupted" if isinstance(error, KeyboardInterrupt) else "stopped", INTERRUPTED)
+
+
+def _last_resort(error: BaseException) -> str:
+    """Return one message for what the machine refuses: files, memory, depth."""
+    if isinstance(error, OSError) and error.strerror:
+        what = f"{error.filename}: " if error.filename else ""
+        return f"{what}{error.strerror}; check the path, its permissions and the free space"
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory ({str(error) or 'MemoryError'}); choose a smaller model, context or batch"
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" (line {frames[-1].lineno} of {frames[-1].filename})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}; check names and texts that were given"
+
+
 def _say(text: str, code: int) -> int:
-    click.echo(text, err=True)
+    click.echo(text.encode("utf-8", "backslashreplace").decode(), err=True)
     return code

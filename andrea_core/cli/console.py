@@ -49,15 +49,13 @@ class Live(Progress):
         from rich.console import Console
         from rich.live import Live as Lines
 
-        self.console = Console()
+        self.console = Console(markup=False, emoji=False)  # names and texts are the user's, and mean only themselves
         self._lines = Lines(console=self.console, auto_refresh=False, transient=True)
         self._drawn = 0.0
 
     def open(self, name: str, folder: str, sources: tuple[str, ...], step: int, total: int) -> None:
         """Say what begins, and start drawing."""
-        self.console.print(
-            f"{name}: {counted(len(sources), 'source')}, {total} steps, run folder {folder}", highlight=False
-        )
+        self.note(f"{name}: {counted(len(sources), 'source')}, {total} steps, run folder {folder}")
         self._sources, self._total = sources, total
         self._where, self._last, self._weights = "first look", "", np.zeros(len(sources))
         self._lines.start()
@@ -82,7 +80,7 @@ class Live(Progress):
 
     def note(self, text: str) -> None:
         """Print a line above the two."""
-        self.console.print(text, highlight=False, markup=False)
+        self.console.print(text, highlight=False, markup=False, emoji=False)
 
     def close(self) -> None:
         """Stop drawing."""

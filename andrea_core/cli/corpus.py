@@ -110,15 +110,16 @@ def _chosen(readers: Mapping[str, "SourceReader"], names: tuple[str, ...]) -> Ma
 def _progress() -> Iterator[Callable[[str], None]]:
     """Give a function that shows a line: as a status on a terminal, plainly elsewhere."""
     from rich.console import Console
+    from rich.text import Text
 
-    console = Console()
+    console = Console(markup=False, emoji=False)
     if not console.is_terminal:
         yield click.echo
         return
     with console.status("starting") as status:
 
         def show(line: str) -> None:
-            status.update(line)
+            status.update(Text(line))  # a name in brackets is a name, not markup
             console.print(line, highlight=False, markup=False)
 
         yield show

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import click
 
+from andrea_core.cli.arguments import FiniteRange
+
 
 @click.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--prompt", default="", help="What the text begins with.")
 @click.option("--tokens", type=click.IntRange(min=1), default=400, show_default=True, help="How many tokens to write.")
-@click.option(
-    "--temperature", type=click.FloatRange(min=0), default=0.8, show_default=True, help="0 takes the likeliest."
-)
+@click.option("--temperature", type=FiniteRange(min=0), default=0.8, show_default=True, help="0 takes the likeliest.")
 @click.option("--top-k", type=click.IntRange(min=1), help="Choose among the k likeliest tokens.")
-@click.option("--top-p", type=click.FloatRange(min=0, max=1, min_open=True), help="Choose among the likeliest mass p.")
+@click.option("--top-p", type=FiniteRange(min=0, max=1, min_open=True), help="Choose among the likeliest mass p.")
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPU threads.")
 @click.option("--at", "step", type=click.IntRange(min=0), metavar="STEP", help="The checkpoint (default: the newest).")

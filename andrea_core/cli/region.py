@@ -114,23 +114,18 @@ def _free(sources: str | None, stage: str | None, at: int | None) -> "Region":
 
 def _staged(loaded: Any, wanted: str | None, at: int | None) -> dict[str, "Region"]:
     """Return the regions of the stages asked for, by name."""
-    import numpy as np
-
+    from andrea_core.plan import Plan
     from andrea_core.spelling import nearest
-    from andrea_core.terrain import preview, stages
-    from andrea_core.values import Sources
 
-    scenario = loaded.scenario
-    sources = Sources(tuple(scenario.sources), np.ones(len(scenario.sources), np.int64))
-    plan = stages(scenario.curriculum, scenario.curriculum.start(sources), scenario.run.steps)
-    names = [one.name for one in plan]
+    plan = Plan.of(loaded)
+    names = [one.name for one in plan.stages]
     if wanted is not None and wanted not in names:
         raise ScenarioError(f"no stage is called {wanted!r}{nearest(wanted, names)}")
-    chosen = [one for one in plan if wanted in (None, one.name) and (at is None or one.start <= at < one.until)]
+    chosen = [one for one in plan.stages if wanted in (None, one.name) and (at is None or one.start <= at < one.until)]
     if not chosen:
-        where = f"stage {wanted!r}" if wanted else f"the run, which has {scenario.run.steps} steps"
+        where = f"stage {wanted!r}" if wanted else f"the run, which has {loaded.scenario.run.steps} steps"
         raise ScenarioError(f"--at {at} is not in {where}")
-    return {one.name: preview(one, scenario.constraints, sources, at) for one in chosen}
+    return {one.name: plan.region(one, at) for one in chosen}
 
 
 def _print(regions: Mapping[str, "Region"]) -> None:

@@ -1,6 +1,11 @@
 """`andrea run` and `andrea resume`: train a scenario, or go on with a run."""
 
+import errno
 import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +50,15 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
     """Train SCENARIO, a TOML file, and write a run folder with its record, checkpoints and report."""
     from andrea_core.cli.console import display
 
+    _refuse_optimised()
     loaded = load_scenario(**options)
     progress = display()
     _let_threads_sleep()
     from andrea_core.assembly import new_run
 
-    return _finish(new_run(loaded, out, progress, device=device, threads=threads), None)
+    with _folder_errors(out or Path("runs")):
+        experiment = new_run(loaded, out, progress, device=device, threads=threads)
+    return _finish(experiment, None)
 
 
 @click.command()
@@ -60,16 +68,16 @@ def resume(folder: Path, device: str | None) -> int:
     """Go on with RUN, a run's folder, from its newest valid checkpoint, bit for bit."""
     from andrea_core.cli.console import display
 
+    _refuse_optimised()
     progress = display()
     _let_threads_sleep()
     from andrea_core.assembly import resumed_run
 
     experiment, step = resumed_run(folder, progress, device=device)
+    code = _finish(experiment, step)  # also at the last step: its phase, or the report, may be missing
     if step >= experiment.total:
-        experiment.folder.release()
-        click.echo(f"{folder} is complete: {step} steps; see {folder / 'report.html'}")
-        return 0
-    return _finish(experiment, step)
+        click.echo(f"{folder} is complete: {step} steps")
+    return code
 
 
 def load_scenario(
@@ -110,6 +118,43 @@ def _finish(experiment: "Experiment", step: int | None) -> int:
     return 0
 
 
+def _refuse_optimised() -> None:
+    """Refuse `python -O`: the record's library, zarr, does not work without its assertions."""
+    from andrea_core.errors import RunError
+
+    if sys.flags.optimize:
+        raise RunError("runs cannot be recorded under python -O; unset PYTHONOPTIMIZE, and start Python without -O")
+
+
+@contextmanager
+def _folder_errors(folder: Path) -> Iterator[None]:
+    """Turn what the file system says against a run's folder, before it is written to or then, into one RunError."""
+    from andrea_core.errors import RunError
+
+    try:
+        _refuse_no_folder(folder)
+        yield
+    except OSError as error:
+        if not str(error.filename or "").startswith(str(folder)):
+            raise
+        problem = f"the run's folder {folder} cannot be made: {error.strerror}"
+        raise RunError(f"{problem}; name another folder with --out") from error
+
+
+def _refuse_no_folder(folder: Path) -> None:
+    """Raise OSError when a path cannot become a folder because of what is there: a file, or a link to nothing."""
+    for place in (folder, *folder.parents):
+        try:
+            mode = place.stat().st_mode
+        except FileNotFoundError:
+            if place.is_symlink():
+                raise OSError(errno.ENOENT, f"{place} is a link to nothing", str(folder)) from None
+            continue
+        if not stat.S_ISDIR(mode):
+            raise OSError(errno.ENOTDIR, f"{place} is a file", str(folder))
+        return
+
+
 def _let_threads_sleep() -> None:
     """Let OpenMP threads sleep at barriers instead of spinning there; must come before torch is imported.
 
@@ -127,6 +172,6 @@ def _summarise(folder: Path) -> None:
     from andrea_core.report.terminal import summary_table
     from andrea_core.runs.store import open_run
 
-    Console().print(summary_table(open_run(folder)))
+    Console(markup=False, emoji=False).print(summary_table(open_run(folder)))
     report = write_report(folder)
     click.echo(f"run     {folder}\nreport  {report}")

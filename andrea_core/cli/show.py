@@ -8,6 +8,7 @@ import click
 from andrea_core.cli.running import load_scenario, scenario_options
 
 if TYPE_CHECKING:
+    from andrea_core.plan import Plan
     from andrea_core.scenario import Loaded
 
 
@@ -16,38 +17,32 @@ if TYPE_CHECKING:
 @click.option("--toml", is_flag=True, help="Print only the resolved scenario.")
 def show(scenario: Path, toml: bool, **options: Any) -> None:
     """Print SCENARIO resolved, its digest, and what each stage will be; SCENARIO may also be a run's folder."""
-    from andrea_core.assembly import check_plan
+    from andrea_core.plan import Plan
     from andrea_core.scenario import load_resolved
 
     loaded = load_resolved(scenario / "scenario.toml") if scenario.is_dir() else load_scenario(scenario, **options)
     click.echo(loaded.text)
     if toml:
         return
+    plan = Plan.of(loaded)
     click.echo(f"# digest {loaded.digest}")
-    for line in outlook(loaded):
+    for line in outlook(loaded, plan):
         click.echo(f"# {line}")
-    check_plan(loaded)
+    plan.check()
 
 
-def outlook(loaded: "Loaded") -> list[str]:
+def outlook(loaded: "Loaded", plan: "Plan") -> list[str]:
     """Return a line for each stage: its steps, the decisions to expect, its region; and warnings."""
-    import numpy as np
-
     from andrea_core.forecast import forecasts
-    from andrea_core.terrain import preview, stages
-    from andrea_core.values import Sources
 
-    scenario = loaded.scenario
-    sources = Sources(tuple(scenario.sources), np.ones(len(scenario.sources), np.int64))
     lines = [f"model {sizes(loaded)}"]
-    plan = stages(scenario.curriculum, scenario.curriculum.start(sources), scenario.run.steps)
-    for stage, foreseen in zip(plan, forecasts(scenario, plan, sources), strict=True):
-        region = preview(stage, scenario.constraints, sources)
+    for stage, foreseen in zip(plan.stages, forecasts(plan), strict=True):
+        region = plan.region(stage)
         decisions = expected_decisions(loaded, stage.until - stage.start)
         active = int((region.upper > 0).sum())
         lines.append(
             f"stage {stage.name}: steps {stage.start} to {stage.until}, about {decisions:.0f} decisions, "
-            f"{active} of {len(sources)} sources, dimension {region.dimension}"
+            f"{active} of {len(plan.sources)} sources, dimension {region.dimension}"
         )
         if decisions < active:
             lines.append(f"  warning: fewer decisions than sources; a bandit cannot try them all in stage {stage.name}")

@@ -10,9 +10,10 @@ import attrs
 
 from andrea_core.contracts import SourceReader
 from andrea_core.data.cache import build_folder, cache_folder, digest
-from andrea_core.data.documents import Report, StoredDocuments, store_documents
-from andrea_core.data.tokenfiles import Tokens, store_tokens
+from andrea_core.data.documents import Report, StoredDocuments, find_documents, store_documents
+from andrea_core.data.tokenfiles import Tokens, find_tokens, store_tokens
 from andrea_core.data.tokenizer import Tokenizer, TokenizerSettings, from_json
+from andrea_core.errors import AndreaError, CorpusError
 
 LOGGER = "andrea.corpus"
 """The logger through which source readers tell what takes long, such as a download."""
@@ -61,9 +62,41 @@ def prepare(
     """
     tell = report or (lambda _line: None)
     with _forwarded(tell):
-        documents = [store_documents(name, reader, tell) for name, reader in readers.items()]
+        documents = [_stored(name, reader, tell) for name, reader in readers.items()]
         built = _tokenizer(documents, tokenizer, tell)
         return Corpus(built, tuple(_prepared(stored, built, tell) for stored in documents))
+
+
+def find_epochs(readers: Mapping[str, SourceReader], settings: TokenizerSettings) -> dict[str, int] | None:
+    """Return the tokens of one epoch of each source, separators included; None unless the cache has all of them.
+
+    Builds nothing. Raises CorpusError when a source's own text is not there.
+    """
+    found = [find_documents(name, reader) for name, reader in readers.items()]
+    documents = [stored for stored in found if stored is not None]
+    if len(documents) < len(found):
+        return None
+    if settings.use != "bytes" and not _tokenizer_folder(documents, settings).is_dir():
+        return None
+    tokenizer = _tokenizer(documents, settings, lambda _line: None)
+    sides = {stored.name: find_tokens(stored, tokenizer) for stored in documents}
+    trains = {name: side[0] for name, side in sides.items() if side is not None}
+    if len(trains) < len(sides):
+        return None
+    return {name: len(train.tokens) + len(train) for name, train in trains.items()}
+
+
+def _stored(name: str, reader: SourceReader, report: Report) -> StoredDocuments:
+    """Return a source's documents; whatever its reader raises becomes a CorpusError that names the source."""
+    try:
+        return store_documents(name, reader, report)
+    except (AndreaError, OSError):
+        raise
+    except (Exception, SystemExit) as error:
+        reading = type(reader).__qualname__
+        raise CorpusError(
+            f"Source {name!r}: its reader {reading} failed with {type(error).__name__}: {error}. Mend the plugin."
+        ) from error
 
 
 def _prepared(stored: StoredDocuments, tokenizer: Tokenizer, report: Report) -> PreparedSource:
@@ -88,12 +121,15 @@ def _tokenizer(documents: list[StoredDocuments], settings: TokenizerSettings, re
 
     if settings.use == "bytes":
         return settings.build(texts)
-    key = digest(1, attrs.asdict(settings), [(stored.name, stored.digest) for stored in documents])
     folder = build_folder(
-        cache_folder() / "tokenizers" / key[:32],
-        lambda folder: _train(settings, texts, report, folder),
+        _tokenizer_folder(documents, settings), lambda folder: _train(settings, texts, report, folder)
     )
     return from_json((folder / "tokenizer.json").read_text(encoding="utf-8"))
+
+
+def _tokenizer_folder(documents: list[StoredDocuments], settings: TokenizerSettings) -> Path:
+    key = digest(1, attrs.asdict(settings), [(stored.name, stored.digest) for stored in documents])
+    return cache_folder() / "tokenizers" / key[:32]
 
 
 def _train(settings: TokenizerSettings, texts: Callable[[], Iterator[str]], report: Report, folder: Path) -> None:

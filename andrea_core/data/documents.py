@@ -16,6 +16,7 @@ from andrea_core.data.cache import build_folder, cache_folder, digest
 from andrea_core.data.split import FLOOR, PERCENT, group_hash, heldout_mask
 from andrea_core.data.text import text_key
 from andrea_core.errors import CorpusError
+from andrea_core.spelling import shown
 from andrea_core.values import Document
 
 Report = Callable[[str], None]
@@ -93,9 +94,9 @@ def _write(name: str, documents: Iterator[Document], folder: Path, report: Repor
     mask = (
         heldout_mask(np.frombuffer(hashes, np.uint64), np.frombuffer(sizes, np.int64)) if sizes else np.zeros(0, bool)
     )
-    _check(name, mask)
+    heldout_bytes = int(np.frombuffer(sizes, np.int64)[mask].sum()) if sizes else 0
+    _check(name, mask, heldout_bytes, sum(sizes))
     np.save(folder / "heldout.npy", mask)
-    heldout_bytes = int(np.frombuffer(sizes, np.int64)[mask].sum())
     facts |= {"documents": len(sizes), "bytes": sum(sizes), "heldout_documents": int(mask.sum())}
     facts |= {"heldout_bytes": heldout_bytes, "order0": _order0(path, mask)}
     (folder / "manifest.json").write_text(json.dumps(facts, ensure_ascii=False, indent=1), encoding="utf-8")
@@ -109,8 +110,9 @@ def _write_lines(
     licences: dict[str, None] = {}
     sha = hashlib.sha256()
     for number, document in enumerate(documents, 1):
-        data = _encoded(name, number, document.text)
+        data = _encoded(name, number, document.text, "text")
         group = document.group or text_key(document.text)
+        _encoded(name, number, group, "group")
         hashes.append(group_hash(name, group))
         sizes.append(len(data))
         sha.update(len(data).to_bytes(8, "big") + data + group.encode() + b"\0")
@@ -121,23 +123,27 @@ def _write_lines(
     return hashes, sizes, {"digest": sha.hexdigest(), "licences": sorted(filter(None, licences))}
 
 
-def _encoded(name: str, number: int, text: str) -> bytes:
+def _encoded(name: str, number: int, text: object, field: str) -> bytes:
+    if not isinstance(text, str):
+        raise CorpusError(f"The {field} of document {number} of source {name!r} is no text: {shown(text)}.")
     try:
         return text.encode()
     except UnicodeEncodeError as error:
         raise CorpusError(
             f"Document {number} of source {name!r} cannot be written as UTF-8: a lone surrogate stands at character "
-            f"{error.start}. Mend or leave out that text."
+            f"{error.start} of its {field}. Mend or leave out that text."
         ) from None
 
 
-def _check(name: str, heldout: npt.NDArray[np.bool_]) -> None:
+def _check(name: str, heldout: npt.NDArray[np.bool_], heldout_bytes: int, total_bytes: int) -> None:
     if not len(heldout):
         raise CorpusError(f"Source {name!r} has no documents. Check its files and fields, or remove the source.")
-    if heldout.all():
+    if not total_bytes:
+        raise CorpusError(f"All documents of source {name!r} are empty. Check its files and fields, or remove it.")
+    if heldout.all() or heldout_bytes in (0, total_bytes):
         raise CorpusError(
             f"Source {name!r} is too small to hold text out: all of its {len(heldout)} documents fall into one group "
-            "or into the held-out part. Give it more text, or groups that part it (`group`)."
+            "or into the held-out part, or all text on one side. Give it more text, or groups that part it (`group`)."
         )
 
 

@@ -17,7 +17,7 @@ from andrea_core.values import Integers, Ledger, Mask, Vector
 class SamplerSettings:
     """How batches are drawn: `rows` a batch; `draw` apportioned (exact, with memory) or multinomial (independent)."""
 
-    rows: int = positive(default=8)
+    rows: int = positive(default=8, at_most=2**20)
     draw: str = one_of("apportioned", "multinomial", default="apportioned")
 
 

@@ -167,6 +167,8 @@ def _decoded(path: Path, encoding: str) -> Iterator[str]:
                 data = file.read(_CHUNK_BYTES)
                 pending = len(decoder.getstate()[0])
                 text = decoder.decode(data, final=not data)
+                if encoding != "utf-8":
+                    text.encode()  # some decoders let lone surrogates pass
                 yield text.removeprefix("\ufeff") if position == 0 else text
                 position += len(data)
                 if not data:
@@ -175,6 +177,10 @@ def _decoded(path: Path, encoding: str) -> Iterator[str]:
         raise CorpusError(
             f"{path} is not {encoding}: byte {error.object[error.start]:#04x} at offset "
             f"{position - pending + error.start}. Convert the file to UTF-8, or name its encoding."
+        ) from None
+    except UnicodeError as error:  # some codecs give no offset
+        raise CorpusError(
+            f"{path} is not {encoding}: {error}. Convert the file to UTF-8, or name its encoding."
         ) from None
     except OSError as error:
         raise CorpusError(f"{path} cannot be read: {error.strerror}. Check the path and its permissions.") from None

@@ -41,10 +41,23 @@ def store_tokens(documents: StoredDocuments, tokenizer: Tokenizer, report: Repor
         report(f"{documents.name}: writing tokens")
         _write(documents, tokenizer, folder)
 
-    key = digest(_VERSION, documents.name, documents.digest, tokenizer.digest)
-    folder = build_folder(cache_folder() / "tokens" / key[:32], build)
+    folder = build_folder(_folder(documents, tokenizer), build)
     train, heldout = (_load(folder, side) for side in _SIDES)
     return train, heldout
+
+
+def find_tokens(documents: StoredDocuments, tokenizer: Tokenizer) -> tuple[Tokens, Tokens] | None:
+    """Return the training and the held-out tokens of a source if the cache has them; builds nothing."""
+    folder = _folder(documents, tokenizer)
+    if not folder.is_dir():
+        return None
+    train, heldout = (_load(folder, side) for side in _SIDES)
+    return train, heldout
+
+
+def _folder(documents: StoredDocuments, tokenizer: Tokenizer) -> Path:
+    key = digest(_VERSION, documents.name, documents.digest, tokenizer.digest)
+    return cache_folder() / "tokens" / key[:32]
 
 
 def _load(folder: Path, side: str) -> Tokens:

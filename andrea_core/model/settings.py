@@ -5,19 +5,22 @@ import attrs
 from andrea_core.fields import fraction, number, one_of, positive, span
 from andrea_core.spelling import nearest
 
+MOST_LAYERS, WIDEST, LONGEST_CONTEXT = 10_000, 2**17, 2**22
+"""Bounds beyond every model that was ever trained: a slip of the keyboard is refused before memory is asked for."""
+
 
 @attrs.frozen
 class ModelShape:
     """The size of a decoder: `layers` blocks of `width` channels and `heads` heads over at most `context` tokens.
 
     `dropout` is the probability of dropping an activation while training. Raises ValueError when a size is below 1 or
-    the heads do not divide the width.
+    out of all bounds, or the heads do not divide the width.
     """
 
-    layers: int = number(at_least=1)
-    heads: int = number(at_least=1)
-    width: int = number(at_least=1)
-    context: int = number(at_least=1)
+    layers: int = number(at_least=1, at_most=MOST_LAYERS)
+    heads: int = number(at_least=1, at_most=WIDEST)
+    width: int = number(at_least=1, at_most=WIDEST)
+    context: int = number(at_least=1, at_most=LONGEST_CONTEXT)
     dropout: float = fraction(default=0.0)
 
     def parameters(self, vocabulary: int) -> int:
@@ -43,10 +46,10 @@ class ModelSettings:
     """The `[model]` table: a preset's name, or sizes, or a preset with some sizes replaced."""
 
     preset: str | None = None
-    layers: int | None = number(default=None, at_least=1)
-    heads: int | None = number(default=None, at_least=1)
-    width: int | None = number(default=None, at_least=1)
-    context: int | None = number(default=None, at_least=1)
+    layers: int | None = number(default=None, at_least=1, at_most=MOST_LAYERS)
+    heads: int | None = number(default=None, at_least=1, at_most=WIDEST)
+    width: int | None = number(default=None, at_least=1, at_most=WIDEST)
+    context: int | None = number(default=None, at_least=1, at_most=LONGEST_CONTEXT)
     dropout: float = fraction(default=0.0)
 
     def resolve(self) -> ModelShape:
@@ -73,8 +76,8 @@ class OptimizerSettings:
     warmup: int = span(default=2000, at_least=0)
     schedule: str = one_of("cosine", "constant", default="cosine")
     final: float = fraction(default=0.1)
-    beta1: float = fraction(default=0.9)
-    beta2: float = fraction(default=0.999)
+    beta1: float = number(default=0.9, at_least=0, below=1)
+    beta2: float = number(default=0.999, at_least=0, below=1)
     eps: float = positive(default=1e-8)
     weight_decay: float = number(default=0.1, at_least=0)
     clip: float = number(default=1.0, at_least=0)

@@ -1,29 +1,22 @@
 """The head of the report: name, digest, versions, totals, and the summary table of all sources, as HTML."""
 
 import math
-from collections.abc import Iterator, Mapping
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from andrea_core import __version__
+from andrea_core.report.facts import run_facts, tokens_of
 from andrea_core.report.style import source_colours
 from andrea_core.report.summary import SummaryRow, mean_bits, summary_rows
 from andrea_core.report.terminal import MISSING, number, percent
 from andrea_core.report.timeline import last_step, planned_stages, seen_stages
 from andrea_core.runs.store import Run
 
-_SHOWN_ELSEWHERE = {"sources", "name", "stages", "order0", "epoch_tokens", "total_steps", "groups"}
-_LONG = {"corpus", "plugins", "tokenizer"}
-_DIGEST = 12  # letters of a digest that tell runs apart
-
 
 def header(run: Run) -> str:
     """Return the head of the page: title, facts, totals, and a line on a run that has not come to its end."""
-    facts = "".join(
-        f"<li>{escape(key)} <b>{escape(value)}</b></li>" for key, value in _facts({**run.attributes, **run.facts})
-    )
+    facts = "".join(f"<li>{escape(key)} <b>{escape(value)}</b></li>" for key, value in run_facts(run))
     facts += f"<li>page written by andrea <b>{escape(__version__)}</b></li>"
     tiles = "".join(
         f'<div class="tile"><span>{label}</span><b>{value}</b></div>' for label, value in _totals(run).items()
@@ -58,21 +51,9 @@ def _cell(text: str) -> str:
     return f'<td class="n{" zero" if text in ("0", MISSING) else ""}">{text}</td>'
 
 
-def _facts(attributes: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield what is known of a run in a word each: digest, rows, context, device, threads, versions."""
-    for key, value in attributes.items():
-        if not prefix and key in _SHOWN_ELSEWHERE | _LONG:
-            continue
-        if isinstance(value, Mapping):
-            yield from _facts(value, f"{prefix}{key} ")
-        elif isinstance(value, str | int | float) and str(value):
-            yield f"{prefix}{key}".removeprefix("versions "), str(value)[:_DIGEST] if key == "digest" else str(value)
-
-
 def _totals(run: Run) -> dict[str, str]:
     seconds = float(np.nansum(run.phases["seconds"])) if "seconds" in run.phases else math.nan
-    tokens = int(run.steps["tokens"].sum()) if "tokens" in run.steps else 0
-    bits = list(mean_bits(summary_rows(run)).values())
+    tokens = tokens_of(run)
     return {
         "steps": f"{last_step(run):,}",
         "phases": f"{run.phases.rows:,}",
@@ -81,8 +62,17 @@ def _totals(run: Run) -> dict[str, str]:
         "tokens": _grouped(tokens),
         "time": _duration(seconds),
         "tokens a second": _grouped(tokens / seconds) if seconds > 0 else MISSING,
-        "bits per byte": f"{number(bits[0], 2)} → {number(bits[-1], 2)}" if bits else MISSING,
-    }
+    } | _progress(run)
+
+
+def _progress(run: Run) -> dict[str, str]:
+    """Return the mean held-out loss at the first and the last measured column, under their names."""
+    bits = list(mean_bits(summary_rows(run)).items())
+    if not bits:
+        return {"bits per byte": MISSING}
+    ends = bits[:1] if len(bits) == 1 else [bits[0], bits[-1]]
+    label = " → ".join(escape(name) for name, _ in ends)
+    return {f"bits per byte, {label}": " → ".join(number(value, 2) for _, value in ends)}
 
 
 def _banner(run: Run) -> str:
@@ -90,8 +80,8 @@ def _banner(run: Run) -> str:
     if done >= planned:
         return ""
     return (
-        f'<p class="banner">This record ends at step {done:,} of {planned:,}: the run is still going on or was '
-        "interrupted. Everything below shows what there is.</p>"
+        f'<p class="banner">This record ends at step {done:,} of {planned:,}: the run is still going on, was '
+        "interrupted, or was stopped by a probe (see Events). Everything below shows what there is.</p>"
     )
 
 

@@ -1,11 +1,11 @@
-"""Held-out loss in bits per byte: a curve a source over the run, and each source from its start to its end."""
+"""Held-out loss in bits per byte: a curve a source, and each source from the first measurement to the last."""
 
 import numpy as np
 import plotly.graph_objects as go
 
 from andrea_core.report.panel import Panel
 from andrea_core.report.style import INK, MUTED, f4, faded, figure, plain, source_colours, stage_bands
-from andrea_core.report.summary import order0_of
+from andrea_core.report.summary import measured_at, order0_of
 from andrea_core.report.timeline import Floats, drawn_stages, every
 from andrea_core.runs.store import Run
 from andrea_core.runs.table import Array
@@ -50,6 +50,7 @@ def progress_panel(run: Run) -> Panel | None:
         return None
     bits = run.evals["bits_per_byte"].astype(np.float64)
     count = len(run.sources)
+    first, last = (measured_at(run, int(run.evals["step"][i])) for i in (0, -1))
     order = np.argsort(-np.nan_to_num(bits[-1], nan=-1.0), kind="stable")
     colours = source_colours(count)
     names = [plain(run.sources[k]) for k in order]
@@ -60,17 +61,17 @@ def progress_panel(run: Run) -> Panel | None:
         line = {"color": faded(colours[k], 0.35), "width": 5}
         pair = f4(bits[[0, -1], k])
         fig.add_trace(go.Scatter(x=pair, y=[name, name], mode="lines", line=line, hoverinfo="skip", showlegend=False))
-    fig.add_trace(_row_marks("start", bits[0][order], names, {"symbol": "circle-open", "size": 9, "color": MUTED}))
+    fig.add_trace(_row_marks(first, bits[0][order], names, {"symbol": "circle-open", "size": 9, "color": MUTED}))
     tick = {"symbol": "line-ns", "size": 13, "line": {"width": 2, "color": INK}}
     fig.add_trace(_row_marks("order-0 entropy", order0_of(run)[order], names, tick))
     dot = {"symbol": "circle", "size": 10, "color": [colours[k] for k in order]}
-    fig.add_trace(_row_marks("last measurement", bits[-1][order], names, dot))
+    fig.add_trace(_row_marks(last, bits[-1][order], names, dot))
     fig.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}, hovermode="y unified")
     how = (
         "Each bar runs from the first measurement (ring) to the last (dot); a dot left of its tick, the order-0 "
         "entropy, has learned more than byte frequencies."
     )
-    return Panel("progress", "From start to end", how, figures=(fig,))
+    return Panel("progress", f"First and last measurement: {first}, {last}", how, figures=(fig,))
 
 
 def _mean(x: Array, bits: Floats) -> go.Scatter:
@@ -82,5 +83,5 @@ def _mean(x: Array, bits: Floats) -> go.Scatter:
 
 
 def _row_marks(label: str, values: Floats, names: list[str], marker: dict[str, object]) -> go.Scatter:
-    hover = f"{label} %{{x:.3f}}<extra></extra>"
-    return go.Scatter(x=f4(values), y=names, name=label, mode="markers", marker=marker, hovertemplate=hover)
+    hover = f"{plain(label)} %{{x:.3f}}<extra></extra>"
+    return go.Scatter(x=f4(values), y=names, name=plain(label), mode="markers", marker=marker, hovertemplate=hover)

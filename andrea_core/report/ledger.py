@@ -53,8 +53,8 @@ def epochs_panel(run: Run) -> Panel | None:
     if not run.phases.has("epochs", "start", "steps"):
         return None
     shown = every(run.phases.rows, MOST)
-    x = phase_ends(run)[shown].astype(np.int32)
-    epochs = run.phases["epochs"][shown]
+    x = np.append(0, phase_ends(run)[shown]).astype(np.int32)
+    epochs = np.concatenate([np.zeros((1, len(run.sources))), run.phases["epochs"][shown]])
     fig = figure(460, "step", "epochs", hovermode="closest")
     for k, (name, colour) in enumerate(zip(run.sources, source_colours(len(run.sources)), strict=True)):
         line = {"color": colour, "width": 1.8}

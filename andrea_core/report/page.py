@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +11,7 @@ import attrs
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from andrea_core.errors import RunError
 from andrea_core.report.header import header, summary_html
 from andrea_core.report.heldout import heldout_panel, progress_panel
 from andrea_core.report.ledger import epochs_panel, ledger_panel
@@ -22,6 +24,7 @@ from andrea_core.report.timing import timing_panel
 from andrea_core.report.training import training_panel
 from andrea_core.report.walk import walk_panel
 from andrea_core.report.weights import parking_panel, weights_panel
+from andrea_core.runs.files import write_text
 from andrea_core.runs.store import Run, open_run
 
 REPORT = "report.html"
@@ -44,7 +47,10 @@ SECTIONS = (
     Section("heldout", "Held-out loss", (heldout_panel, progress_panel), "Nothing was measured on held-out text."),
     Section("training", "Training", (training_panel,), "No step was recorded."),
     Section(
-        "scores", "UCB scores", (scores_panel, rewards_panel), "No policy noted scores, and no reward was recorded."
+        "scores",
+        "Notes and rewards",
+        (scores_panel, rewards_panel),
+        "No policy noted anything; no reward was recorded.",
     ),
     Section("ledger", "Ledger", (ledger_panel, epochs_panel), "No phase was recorded."),
     Section("timing", "Time", (timing_panel,), "No times were recorded."),
@@ -57,16 +63,12 @@ SECTIONS = (
 def write_report(run_folder: str | os.PathLike[str]) -> Path:
     """Write `report.html` into a run folder, replacing an older one at once, and return its path.
 
-    A run that is going on or broke off is shown as far as it came. Raises RunError when the folder is no run.
+    A run that is going on or broke off is shown as far as it came; in the place of what cannot be read stands why.
+    Raises RunError when the folder is no run, or the page cannot be written there.
     """
     run = open_run(run_folder)
     target = run.folder / REPORT
-    draft = target.with_name(f".{REPORT}.{os.getpid()}")
-    try:
-        draft.write_text(page(run), encoding="utf-8")
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_text(target, page(run))
     return target
 
 
@@ -88,21 +90,38 @@ def page(run: Run) -> str:
 def _overview(run: Run) -> str:
     how = (
         "Shares in per cent: requested and landed weights averaged over steps, rows drawn, tokens trained. Then "
-        "passes over the source's own text, its order-0 entropy, and held-out loss in bits per byte at the start, "
-        "after each stage, at the end."
+        "passes over the source's own text, its order-0 entropy, and held-out loss in bits per byte where it was "
+        "measured: at the start, after a stage, at the end; or last, at a step of its own, in a run that broke off."
     )
+    summary = _readable(lambda: summary_html(run))
     return (
-        f'<section id="overview">{header(run)}<div class="panel"><h3>Summary</h3><p class="how">{how}</p>'
-        f"{summary_html(run)}</div></section>"
+        f'<section id="overview">{_readable(lambda: header(run))}<div class="panel"><h3>Summary</h3>'
+        f'<p class="how">{how}</p>{summary}</div></section>'
     )
 
 
 def _section(run: Run, section: Section) -> str:
-    found = [panel for build in section.panels if (panel := build(run)) is not None]
+    drawn = [_readable(partial(_drawn, build, run)) for build in section.panels]
     if section.key == "probes":
-        found = probe_panels(run)
-    inside = "".join(map(_panel, found)) or f'<div class="panel"><p class="empty">{escape(section.empty)}</p></div>'
+        drawn = [_readable(lambda: _panels(probe_panels(run)))]
+    inside = "".join(drawn) or f'<div class="panel"><p class="empty">{escape(section.empty)}</p></div>'
     return f'\n<section id="{section.key}"><h2>{escape(section.title)}</h2>{inside}</section>'
+
+
+def _readable(draw: Callable[[], str]) -> str:
+    """Return what `draw` returns, or what it cannot read: the rest of a damaged record is still worth a page."""
+    try:
+        return draw()
+    except RunError as error:
+        return f'<div class="panel"><p class="empty">{escape(str(error))}</p></div>'
+
+
+def _drawn(build: Callable[[Run], Panel | None], run: Run) -> str:
+    return _panels([build(run)])
+
+
+def _panels(panels: Sequence[Panel | None]) -> str:
+    return "".join(_panel(panel) for panel in panels if panel is not None)
 
 
 def _panel(panel: Panel) -> str:

@@ -81,13 +81,3 @@ def shadow(region: Region, plane: Plane, directions: int = 180) -> Vector:
     kept = np.abs(places - np.roll(places, 1, axis=0)).max(axis=1) > 1e-9
     outline = places[kept] if kept.any() else places[:1]
     return np.concatenate([outline, outline[:1]])
-
-
-def apart(places: Vector, wide: float, high: float, first: Sequence[int]) -> list[int]:
-    """Return the places, taken in the order `first`, that leave all taken before a label's room: `wide` or `high`."""
-    taken: list[int] = []
-    for k in first:
-        gaps = np.abs(places[taken] - places[k]) if taken else np.empty((0, 2))
-        if ((gaps[:, 0] >= wide) | (gaps[:, 1] >= high)).all():
-            taken.append(k)
-    return taken

@@ -70,18 +70,22 @@ def styled(fig: go.Figure, height: int, **layout: Any) -> go.Figure:
     return fig
 
 
-def stage_bands(fig: go.Figure, spans: Sequence[Span], labelled: bool = True) -> None:
-    """Fit the step axis to the record, tint each stage's stretch of it and write the name above where there is room."""
+def stage_bands(fig: go.Figure, spans: Sequence[Span], labelled: bool = True, tinted: bool = True) -> None:
+    """Fit the step axis to the record, mark the stages' borders and write their names above where there is room.
+
+    Each stage's stretch is `tinted`, unless the figure's own colours would be mistaken for others then.
+    """
     colours = stage_colours([span.name for span in spans])
     total = max((span.until for span in spans), default=0)
     if total and labelled:
         fig.update_xaxes(range=[-0.006 * total, 1.006 * total])
     for i, span in enumerate(spans):
         tint = faded(colours[span.name], 0.055)
-        fig.add_shape(
-            type="rect", xref="x", yref="paper", x0=span.start, x1=span.until, y0=0, y1=1,
-            fillcolor=tint, line_width=0, layer="below",
-        )  # fmt: skip
+        if tinted:
+            fig.add_shape(
+                type="rect", xref="x", yref="paper", x0=span.start, x1=span.until, y0=0, y1=1,
+                fillcolor=tint, line_width=0, layer="below",
+            )  # fmt: skip
         if i:
             line = {"color": faded(INK, 0.45), "width": 1, "dash": "dot"}
             fig.add_shape(type="line", xref="x", yref="paper", x0=span.start, x1=span.start, y0=0, y1=1, line=line)
@@ -104,10 +108,19 @@ def plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def choices(labels: Sequence[str], shown: Sequence[Sequence[bool]], **more: Any) -> dict[str, Any]:
-    """Return a drop-down that shows one set of traces at a time: `shown[i]` marks those of `labels[i]`."""
+def choices(
+    labels: Sequence[str], shown: Sequence[Sequence[bool]], titled: bool = False, **more: Any
+) -> dict[str, Any]:
+    """Return a drop-down that shows one set of traces at a time: `shown[i]` marks those of `labels[i]`.
+
+    When `titled`, the vertical axis takes the label as its title.
+    """
     buttons = [
-        {"label": plain(label), "method": "restyle", "args": [{"visible": list(map(bool, visible))}]}
+        {
+            "label": plain(label),
+            "method": "update",
+            "args": [{"visible": list(map(bool, visible))}, {"yaxis.title.text": plain(label)} if titled else {}],
+        }
         for label, visible in zip(labels, shown, strict=True)
     ]
     place = {"x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "pad": {"b": 2}}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import attrs
 import numpy as np
 
-from andrea_core.report.timeline import Floats, planned_stages
+from andrea_core.report.timeline import Floats, last_step, planned_stages
 from andrea_core.runs.store import Run
 
 START, END = "start", "end"
@@ -16,8 +16,8 @@ LEDGER = ("requested", "weights", "drawn", "trained")
 class SummaryRow:
     """One source's account; shares sum to 1 over the sources, NaN where nothing was recorded.
 
-    `requested` and `landed` are means over the steps. `bits` maps "start", "after STAGE", ... and "end" to held-out
-    bits per byte, in that order, the same keys in every row; the last stage is "end" when the run reached its end.
+    `requested` and `landed` are means over the steps. `bits` maps "start", "after STAGE", ... and "end" (or
+    "step N") to held-out bits per byte, in that order, the same keys in every row; see `bits_columns`.
     """
 
     source: str
@@ -60,28 +60,39 @@ def share(run: Run, name: str, stage: str | None = None) -> Floats:
     if stage is not None and "stage" in run.phases:
         keep = np.array([found == stage for found in run.phases.decoded("stage")], bool)[: len(values)]
     if name in ("requested", "weights") and "steps" in run.phases:
-        values = values * run.phases["steps"][:, None]
+        values = values * run.phases["steps"][: len(values), None]
     totals = values[keep].sum(axis=0)
     return totals / totals.sum() if totals.sum() > 0 else np.full(len(run.sources), np.nan)
 
 
 def bits_columns(run: Run) -> dict[str, Floats]:
-    """Return held-out bits per byte (K,) at "start", "after STAGE" for each planned stage, and "end".
+    """Return held-out bits per byte (K,) at the start, at each stage's end and at the last measurement, where measured.
 
-    NaN where a stage's end was not reached or measured. The last measurement is "end" only once; a stage that it closes
-    has no column of its own.
+    The labels are those of `measured_at`. Two stretches of one stage are told apart by a number.
     """
     if not run.evals.has("step", "bits_per_byte"):
         return {}
-    steps, bits = run.evals["step"], run.evals["bits_per_byte"].astype(np.float64)
-    nothing = np.full(len(run.sources), np.nan)
-    at = {int(step): row for step, row in zip(steps, bits, strict=True)}
-    last = int(steps[-1])
-    columns = {START: at.get(0, nothing)}
-    for stage in planned_stages(run):
-        if stage.until != last:
-            columns[_fresh(f"after {stage.name}", columns)] = at.get(stage.until, nothing)
-    return columns | {END: at[last]}
+    bits = run.evals["bits_per_byte"].astype(np.float64)
+    at = {int(step): row for step, row in zip(run.evals["step"], bits, strict=True)}
+    wanted = {0, *(stage.until for stage in planned_stages(run)), max(at)}
+    columns: dict[str, Floats] = {}
+    for step in sorted(wanted & at.keys()):
+        columns[_fresh(measured_at(run, step), columns)] = at[step]
+    return columns
+
+
+def measured_at(run: Run, step: int) -> str:
+    """Return what a measurement after `step` steps is called.
+
+    "start" before the first step, "end" after the last step of the run (the planned one, or the last trained where it
+    stopped before), "after STAGE" where a stage ends, "step N" anywhere else.
+    """
+    if step == 0:
+        return START
+    if step == last_step(run):
+        return END
+    ending = (f"after {stage.name}" for stage in planned_stages(run) if stage.until == step)
+    return next(ending, f"step {step}")
 
 
 def mean_bits(rows: list[SummaryRow]) -> dict[str, float]:

@@ -2,34 +2,38 @@
 
 import math
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
+from rich.cells import cell_len, set_cell_size
 
-from andrea_core.report.summary import SummaryRow, mean_bits, summary_rows
+from andrea_core.report.columns import Column, TextTable
+from andrea_core.report.summary import mean_bits, summary_rows
 from andrea_core.runs.store import Run
 
 MISSING = "-"
+NAME = 32  # cells of the terminal that a source's name may take
+SHARES = ("requested", "landed", "drawn", "trained")
 
 
-def summary_table(run: Run) -> Table:
-    """Return a row a source: requested, drawn and trained share in per cent, held-out bits per byte over the run.
+def summary_table(run: Run) -> TextTable:
+    """Return a row a source: requested, landed, drawn and trained share in per cent, held-out bits per byte.
 
-    Stages whose end was not reached have no column.
+    Only what was measured has a column.
     """
     rows = summary_rows(run)
     means = {label: mean for label, mean in mean_bits(rows).items() if math.isfinite(mean)}
-    caption = "Shares in %, held-out loss in bits per byte."
-    table = Table(caption=caption, caption_justify="left", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.add_column("source", no_wrap=True)
-    for name in ("requested", "drawn", "trained", *means):
-        table.add_column(Text(name), justify="right")
-    for row in rows:
-        table.add_row(Text(row.source), *_shares(row), *(number(row.bits[label]) for label in means))
-    if len(rows) > 1 and means:
-        table.add_section()
-        table.add_row("mean", "", "", "", *map(number, means.values()), style="bold")
-    return table
+    total = len(rows) > 1 and bool(means)
+    names = Column("source", [*(_short(row.source) for row in rows), *(["mean"] if total else [])])
+    blank = [""] if total else []
+    shares = [Column(name, [*(percent(getattr(row, name)) for row in rows), *blank]) for name in SHARES]
+    bits = [
+        Column(label, [*(number(row.bits[label]) for row in rows), *([number(mean)] if total else [])])
+        for label, mean in means.items()
+    ]
+    note = "Shares in %, held-out loss in bits per byte." if means else "Shares in %."
+    return TextTable(names, [*shares, *bits], note, total)
+
+
+def _short(name: str) -> str:
+    return name if cell_len(name) <= NAME else set_cell_size(name, NAME - 1) + "…"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -40,7 +44,3 @@ def number(value: float, digits: int = 3) -> str:
 def percent(share: float) -> str:
     """Return a share in per cent with one decimal; exactly nothing is "0", so that an exclusion is seen."""
     return "0" if share == 0 else number(100 * share, 1)
-
-
-def _shares(row: SummaryRow) -> tuple[str, str, str]:
-    return percent(row.requested), percent(row.drawn), percent(row.trained)

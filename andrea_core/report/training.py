@@ -1,5 +1,8 @@
 """The optimiser's side of a run: training loss, learning rate and gradient norm over the steps."""
 
+import math
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -31,7 +34,7 @@ def training_panel(run: Run) -> Panel | None:
             fig.add_trace(trace, row=i, col=1)
         fig.update_yaxes(title_text=title, type=scale, row=i, col=1)
         if scale == "log":
-            fig.update_yaxes(dtick="D2", row=i, col=1)  # labels at 1, 2 and 5 of each decade
+            fig.update_yaxes(**log_ticks(run.steps[name].astype(np.float64)), row=i, col=1)
     fig.update_xaxes(title_text="step", row=len(present), col=1)
     stage_bands(fig, drawn_stages(run))
     how = (
@@ -43,6 +46,27 @@ def training_panel(run: Run) -> Panel | None:
         f"gradient norm is measured before clipping.{thinned}"
     )
     return Panel("training", "Loss, learning rate, gradient norm", how, more, (fig,))
+
+
+def log_ticks(values: Floats) -> dict[str, list[Any]]:
+    """Return ticks and range for a logarithmic axis, with full numbers: powers of ten, 2 and 5 between where few fit.
+
+    The axis runs from the last tick below the values to the first above them, so that it shows at least two.
+    """
+    seen = values[np.isfinite(values) & (values > 0)]
+    low, high = (float(seen.min()), float(seen.max())) if len(seen) else (1.0, 1.0)
+    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
+    digits = (1, 2, 5) if len(decades) <= 6 else (1,)
+    ticks = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
+    first = max(i for i, tick in enumerate(ticks) if tick <= low)
+    last = min(i for i, tick in enumerate(ticks) if tick >= high)
+    shown = ticks[first - (first == last) : last + 1 + (first == last)]
+    ends = [math.log10(shown[0]), math.log10(shown[-1])]
+    return {"tickvals": shown, "ticktext": [_full(tick) for tick in shown], "range": ends}
+
+
+def _full(tick: float) -> str:
+    return f"{tick:,.6f}".rstrip("0").rstrip(".") if tick >= 1e-6 else f"{tick:.0e}"
 
 
 def _curves(values: Floats, window: int, smooth: bool) -> list[go.Scatter]:

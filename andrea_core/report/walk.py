@@ -6,15 +6,16 @@ import attrs
 import numpy as np
 import plotly.graph_objects as go
 
+from andrea_core.report.corners import Labels, extent, placed, pure_sources
 from andrea_core.report.panel import Panel
-from andrea_core.report.projection import Plane, apart, polygon, principal, region_of, shadow
-from andrea_core.report.style import INK, MUTED, f4, faded, figure, plain, source_colours, stage_colours
+from andrea_core.report.projection import Plane, polygon, principal, region_of, shadow
+from andrea_core.report.style import INK, MUTED, f4, faded, figure, plain, stage_colours
 from andrea_core.report.timeline import Indices, every, policy_names, stage_names
 from andrea_core.runs.store import Run
 from andrea_core.simplex import Region
 from andrea_core.values import Vector
 
-MOST, CLOUD, LETTERS = 1500, 250, 18
+MOST, CLOUD = 1500, 250
 _SYMBOLS = ("arrow", "diamond", "square", "triangle-up", "cross", "star-triangle-down")
 
 
@@ -52,11 +53,12 @@ def _figure(run: Run, walk: Walk, plane: Plane) -> go.Figure:
     legend = {"orientation": "h", "x": 0, "y": 0, "yanchor": "top", "font": {"size": 12}}
     fig = figure(620, margin={"l": 4, "r": 4, "t": 30, "b": 56}, hovermode="closest", legend=legend)
     corners = plane.corners()
-    low, high = _extent(corners, _names(run, corners))
+    labels = placed(corners, run.sources, plane.project(walk.weights))
+    low, high = extent(corners, labels)
     fig.update_xaxes(visible=False, range=[low[0], high[0]])
     fig.update_yaxes(visible=False, range=[low[1], high[1]], scaleanchor="x")
-    fig.add_traces(_traces(run, walk, plane))
-    return fig.update_layout(meta={"caption": _described(plane)})
+    fig.add_traces(_traces(run, walk, plane, labels))
+    return fig.update_layout(meta={"caption": _described(plane, labels)})
 
 
 def _walk(run: Run) -> Walk:
@@ -91,11 +93,13 @@ def _text(run: Run, i: int, stage: str, policy: str) -> str:
     return "<br>".join([f"phase {i}, from step {start}, {plain(stage)}, {plain(policy)}", *parts])
 
 
-def _described(plane: Plane) -> str:
+def _described(plane: Plane, labels: Labels) -> str:
+    hover = "hover over a cross names its source" if len(labels.shown) < len(plane.origin) else ""
     if np.isnan(plane.explained).any():
-        return "Regular polygon: pure sources at the corners"
+        return "Regular polygon: pure sources at the corners" + (f"; {hover}" if hover else "")
     first, second = plane.explained
-    return f"Principal plane (PCA): shows {first:.0%} + {second:.0%} of the walk's variance"
+    said = f"Principal plane (PCA): shows {first:.0%} + {second:.0%} of the walk's variance"
+    return said + (f"; {hover}" if hover else "")
 
 
 def _more(run: Run, walk: Walk) -> str:
@@ -106,16 +110,17 @@ def _more(run: Run, walk: Walk) -> str:
         "first is the orthogonal projection on the two directions in which the landed weights vary most: distances "
         "there never exceed the true ones. Faint dots are uniform draws from each stage's region, which is the "
         "smallest box around its bounds where those moved. Rings are random phases; arrows and other marks are steps "
-        f"of a policy, pointing along the walk. Small crosses are pure sources.{shown}"
+        "of a policy, pointing along the walk. Small crosses are pure sources: those with room carry their name, and "
+        f"hovering over one names it.{shown}"
     )
 
 
-def _traces(run: Run, walk: Walk, plane: Plane) -> list[go.Scatter]:
+def _traces(run: Run, walk: Walk, plane: Plane, labels: Labels) -> list[go.Scatter]:
     colours = stage_colours(walk.stages)
     places = plane.project(walk.weights)
     headings = _headings(places - plane.project(walk.before))
     traces = [t for name, region in walk.regions.items() for t in _region_traces(name, region, plane, colours[name])]
-    traces += _pure(run, plane)
+    traces.append(pure_sources(plane.corners(), run.sources, labels))
     stages = np.array(walk.stages)
     for span in dict.fromkeys(walk.stages):
         traces += _stage_traces(span, np.flatnonzero(stages == span), places, headings, walk, colours[span])
@@ -140,53 +145,6 @@ def _region_traces(name: str, region: Region, plane: Plane, colour: str) -> list
         go.Scatter(x=outline[:, 0], y=outline[:, 1], mode="lines", line=edge, **fill, **group),
         go.Scatter(x=cloud[:, 0], y=cloud[:, 1], mode="markers", marker=dots, **group),
     ]
-
-
-def _pure(run: Run, plane: Plane) -> list[go.Scatter]:
-    """Mark the pure sources."""
-    corners = plane.corners()
-    mark = {"symbol": "x-thin", "size": 8, "line": {"width": 2, "color": source_colours(len(corners))}}
-    return [
-        go.Scatter(
-            x=f4(corners[:, 0]), y=f4(corners[:, 1]), mode="markers+text", text=_names(run, corners),
-            textposition=_sides(corners), marker=mark, hovertext=[f"only {plain(name)}" for name in run.sources],
-            hoverinfo="text", showlegend=False, cliponaxis=False, textfont={"size": 11, "color": MUTED},
-        )
-    ]  # fmt: skip
-
-
-def _names(run: Run, corners: Vector) -> list[str]:
-    """Return the names written at the corners: the outer ones that have room; the hover names all."""
-    reach = np.linalg.norm(corners - corners.mean(axis=0), axis=1)
-    size = float(np.ptp(corners, axis=0).max()) or 1.0
-    outer = [k for k in np.argsort(-reach, kind="stable").tolist() if reach[k] > 0.3 * reach.max()]
-    named = set(apart(corners / size, 0.17, 0.045, outer))
-    short = [name if len(name) <= LETTERS else name[: LETTERS - 1] + "…" for name in run.sources]
-    return [plain(name) if k in named else "" for k, name in enumerate(short)]
-
-
-def _sides(corners: Vector) -> list[str]:
-    return [_side(corner - corners.mean(axis=0)) for corner in corners]
-
-
-def _extent(corners: Vector, names: Sequence[str]) -> tuple[Vector, Vector]:
-    """Return the lower left and upper right of the corners and their names, in a figure about 500 pixels wide."""
-    size = float(np.ptp(corners, axis=0).max()) or 1.0
-    letter, line = 0.0175 * size, 0.07 * size
-    wide = letter * np.array([len(name) for name in names])
-    sides = _sides(corners)
-    parts = {"left": (1.0, 0.0), "center": (0.5, 0.5), "right": (0.0, 1.0)}
-    before, after = np.array([parts[side.split()[1]] for side in sides]).T
-    low = np.array([(corners[:, 0] - before * wide).min() - line / 3, corners[:, 1].min() - line])
-    high = np.array([(corners[:, 0] + after * wide).max() + line / 3, corners[:, 1].max() + line])
-    return low, high
-
-
-def _side(offset: Vector) -> str:
-    """Return where a corner's name goes: away from the middle."""
-    across = "right" if offset[0] >= 0 else "left"
-    steep = abs(offset[1]) > 2 * abs(offset[0])
-    return f"{'top' if offset[1] >= 0 else 'bottom'} {'center' if steep else across}"
 
 
 def _stage_traces(

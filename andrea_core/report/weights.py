@@ -6,7 +6,7 @@ from plotly.subplots import make_subplots
 
 from andrea_core.report.panel import Panel
 from andrea_core.report.style import INK, f4, faded, figure, plain, source_colours, stage_bands, styled
-from andrea_core.report.timeline import Floats, Indices, binned, drawn_stages, every, phase_ends, stage_names
+from andrea_core.report.timeline import Floats, binned, drawn_stages, every, phase_ends, stage_names
 from andrea_core.runs.store import Run
 from andrea_core.runs.table import Array
 
@@ -49,17 +49,23 @@ def parking_panel(run: Run) -> Panel | None:
         return None
     shown = every(run.phases.rows, 2 * MOST)
     weights, x = run.phases["weights"].astype(np.float64)[shown], run.phases["start"][shown].astype(np.int32)
+    end = int(phase_ends(run)[-1]) if len(phase_ends(run)) else int(x[-1])
     fig = styled(make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.07), 460, showlegend=False)
     for row, values in enumerate((effective_number(weights), corner_distance(weights)), start=1):
+        if len(x) < 400:
+            fig.add_trace(_steps(x, values, end, {"color": faded(INK, 0.25), "width": 1}), row=row, col=1)
         fig.add_trace(_dots(run, weights, x, values), row=row, col=1)
-    _open_sources(fig, run, x, shown)
+    if "upper" in run.phases:
+        count = (run.phases["upper"][shown] > 0).sum(axis=1).astype(np.float64)
+        look = {"color": faded(INK, 0.55), "width": 1.2, "dash": "dash"}
+        fig.add_trace(_steps(x, count, end, look, "%{y:.0f} sources open<extra></extra>"), row=1, col=1)
     fig.update_yaxes(title_text="effective number", type="log", tickvals=_TICKS, row=1, col=1)
     fig.update_yaxes(title_text="distance", rangemode="tozero", row=2, col=1)
     fig.update_xaxes(title_text="step", row=2, col=1)
     stage_bands(fig, drawn_stages(run))
     how = (
-        "Each dot is a phase in the colour of its heaviest source: a row of one colour near the bottom is a walk that "
-        "has parked at a pure source."
+        "Each dot is a phase's start in the colour of its heaviest source, and the value holds until the next dot: a "
+        "row of one colour near the bottom is a walk that has parked at a pure source."
     )
     more = (
         "Above: exp(entropy) of the weights, how many sources the phase is worth; 1 is a pure source, the dashed line "
@@ -85,19 +91,17 @@ def _dots(run: Run, weights: Floats, x: Array, values: Floats) -> go.Scatter:
     colours = source_colours(len(run.sources))
     stages = stage_names(run)
     return go.Scatter(
-        x=x, y=f4(values), mode="lines+markers" if len(x) < 400 else "markers",
-        line={"color": faded(INK, 0.18), "width": 1},
+        x=x, y=f4(values), mode="markers",
         marker={"size": 6 if len(x) < 400 else 4, "color": [colours[k] for k in heaviest]},
         text=[plain(run.sources[k]) for k in heaviest],
         hovertemplate="%{y:.3f} at step %{x}, heaviest %{text}<extra></extra>" if stages else None,
     )  # fmt: skip
 
 
-def _open_sources(fig: go.Figure, run: Run, x: Array, shown: Indices) -> None:
-    if "upper" in run.phases:
-        count = (run.phases["upper"][shown] > 0).sum(axis=1)
-        line = {"color": faded(INK, 0.55), "width": 1.2, "dash": "dash", "shape": "hv"}
-        trace = go.Scatter(
-            x=x, y=f4(count), mode="lines", line=line, hovertemplate="%{y:.0f} sources open<extra></extra>"
-        )
-        fig.add_trace(trace, row=1, col=1)
+def _steps(x: Array, values: Floats, end: int, line: dict[str, object], hover: str | None = None) -> go.Scatter:
+    """Draw values that hold from a phase's start to its end, the last of them to the record's last step."""
+    held = np.append(values, values[-1])
+    return go.Scatter(
+        x=np.append(x, end).astype(np.int32), y=f4(held), mode="lines", line={**line, "shape": "hv"},
+        hoverinfo=None if hover else "skip", hovertemplate=hover,
+    )  # fmt: skip

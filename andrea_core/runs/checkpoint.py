@@ -2,22 +2,25 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file as load_arrays, save_file as save_arrays
 
 from andrea_core.errors import RunError
-from andrea_core.runs.files import whole_folder
+from andrea_core.runs.files import remove, whole_folder
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_FORMAT = 1
+_FORMAT = 2
+_MODEL, _OPTIMIZER, _ARRAYS = "model.safetensors", "optimizer.safetensors", "state.safetensors"
+_VALUES, _MANIFEST = "state.json", "manifest.json"
+_FILES = {_MODEL, _OPTIMIZER, _ARRAYS, _VALUES}
 
 
 @attrs.frozen(eq=False)
@@ -36,6 +39,7 @@ class CheckpointFolder:
 
     def __init__(self, folder: Path):
         self.folder = folder
+        self._sound: set[int] = set()  # steps whose checkpoints this process has written or verified
 
     def path(self, step: int) -> Path:
         """Return where the checkpoint of a step lies."""
@@ -47,22 +51,28 @@ class CheckpointFolder:
         return sorted(int(name[5:]) for name in names if name[5:].isdigit())
 
     def save(self, checkpoint: Checkpoint, keep: int) -> Path:
-        """Write a checkpoint whole or not at all, then drop all but the newest `keep` (checkpoint 0 stays)."""
+        """Write a checkpoint whole or not at all, then drop all but the newest `keep` good ones (checkpoint 0 stays).
+
+        Checkpoints of later steps go first: a run goes on from its newest good one, so they are damaged, and what they
+        hold never comes about.
+        """
         from safetensors.torch import save_file as save_tensors
 
         target = self.path(checkpoint.step)
-        shutil.rmtree(target, ignore_errors=True)
+        for step in self.steps():
+            if step >= checkpoint.step:
+                self._remove(step)
+        remove(target)  # whatever else stands in the place
         with whole_folder(target) as aside:
-            save_tensors(dict(checkpoint.model), aside / "model.safetensors")
-            save_tensors(dict(checkpoint.optimizer), aside / "optimizer.safetensors")
-            save_arrays(dict(checkpoint.arrays), aside / "state.safetensors")
+            save_tensors(dict(checkpoint.model), aside / _MODEL)
+            save_tensors(dict(checkpoint.optimizer), aside / _OPTIMIZER)
+            save_arrays(dict(checkpoint.arrays), aside / _ARRAYS)
             values = {"format": _FORMAT, "step": checkpoint.step, "values": checkpoint.values}
-            (aside / "state.json").write_text(json.dumps(values, indent=1), encoding="utf-8")
+            (aside / _VALUES).write_text(json.dumps(values, indent=1), encoding="utf-8")
             digests = {file.name: _sha256(file) for file in sorted(aside.iterdir())}
-            (aside / "manifest.json").write_text(json.dumps(digests, indent=1), encoding="utf-8")
-        for step in self.steps()[:-keep]:
-            if step:
-                shutil.rmtree(self.path(step), ignore_errors=True)
+            (aside / _MANIFEST).write_text(json.dumps(digests, indent=1), encoding="utf-8")
+        self._sound.add(checkpoint.step)
+        self._prune(keep)
         return target
 
     def load(self, step: int) -> Checkpoint:
@@ -71,27 +81,31 @@ class CheckpointFolder:
 
         folder = self.path(step)
         self.verify(step)
-        data = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-        if data["format"] != _FORMAT:
-            raise RunError(f"{folder}: written by another version of andrea (format {data['format']}, not {_FORMAT})")
-        return Checkpoint(
-            step=data["step"],
-            model=load_tensors(folder / "model.safetensors"),
-            optimizer=load_tensors(folder / "optimizer.safetensors"),
-            arrays=load_arrays(folder / "state.safetensors"),
-            values=data["values"],
-        )
+        try:
+            return Checkpoint(
+                step=step,
+                model=load_tensors(folder / _MODEL),
+                optimizer=load_tensors(folder / _OPTIMIZER),
+                arrays=load_arrays(folder / _ARRAYS),
+                values=json.loads((folder / _VALUES).read_text(encoding="utf-8"))["values"],
+            )
+        except (OSError, ValueError, SafetensorError) as error:
+            raise RunError(f"{folder} is not a whole checkpoint: {error}") from error
 
     def verify(self, step: int) -> None:
         """Check every file against the manifest; raises RunError, naming the file, when one is damaged."""
         folder = self.path(step)
         try:
-            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+            manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+            if not isinstance(manifest, dict) or manifest.keys() != _FILES:
+                raise ValueError(f"{_MANIFEST} does not list its files")
             for name, digest in manifest.items():
                 if _sha256(folder / name) != digest:
                     raise RunError(f"{folder / name} is damaged: its sha256 is not the manifest's")
-        except (OSError, ValueError) as error:
+            _check_values(folder, step, json.loads((folder / _VALUES).read_text(encoding="utf-8")))
+        except (OSError, ValueError, RecursionError) as error:
             raise RunError(f"{folder} is not a whole checkpoint: {error}") from error
+        self._sound.add(step)
 
     def newest_valid(self) -> tuple[int | None, list[str]]:
         """Return the newest step whose checkpoint is whole, or None, and what is wrong with those passed over."""
@@ -103,6 +117,38 @@ class CheckpointFolder:
             except RunError as error:
                 damage.append(str(error))
         return None, damage
+
+    def _prune(self, keep: int) -> None:
+        """Drop what is older than the newest `keep` good checkpoints; damaged ones do not count."""
+        good = 0
+        for step in reversed(self.steps()):
+            if good >= keep:
+                if step:
+                    self._remove(step)
+            elif step in self._sound or self._is_whole(step):
+                good += 1
+
+    def _is_whole(self, step: int) -> bool:
+        try:
+            self.verify(step)
+        except RunError:
+            return False
+        return True
+
+    def _remove(self, step: int) -> None:
+        self._sound.discard(step)
+        remove(self.path(step))
+
+
+def _check_values(folder: Path, step: int, data: Any) -> None:
+    """Refuse the plain values of another step or another version of andrea."""
+    if not isinstance(data, dict) or not isinstance(data.get("values"), dict) or data.get("step") != step:
+        raise RunError(f"{folder / _VALUES} is damaged: it does not hold the values of step {step}")
+    if data.get("format") != _FORMAT:
+        raise RunError(
+            f"{folder} was written by another version of andrea (format {data.get('format')}, not {_FORMAT}); "
+            "go on with that version, or start the run anew with `andrea run`"
+        )
 
 
 def _sha256(path: Path) -> str:

@@ -2,19 +2,39 @@
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from andrea_core.errors import RunError
+
+_REMEDIES = {
+    errno.ENOSPC: "the disk is full; free some space, then `andrea resume` the run",
+    errno.EDQUOT: "the disk quota is used up; free some space, then `andrea resume` the run",
+    errno.EFBIG: "a file would be larger than is permitted (see `ulimit -f`); raise the limit, then `andrea resume` it",
+    errno.EACCES: "writing is not permitted there; choose another folder with --out",
+    errno.EPERM: "writing is not permitted there; choose another folder with --out",
+    errno.EROFS: "the file system is read-only; choose another folder with --out",
+    errno.ENAMETOOLONG: "the name is too long for the file system; choose a shorter one with --out",
+    errno.ENOTDIR: "a part of that path is a file, not a folder; choose another folder with --out",
+    errno.EISDIR: "a folder stands where a file must be written; move it away",
+    errno.ELOOP: "a link in that path leads back to itself; choose another folder with --out",
+    errno.ENOENT: "a part of that path is not there, or was removed meanwhile; choose another folder with --out",
+    errno.EEXIST: "something else stands there; move it away, or choose another folder with --out",
+    errno.EMFILE: "too many files are open (see `ulimit -n`); raise the limit, then `andrea resume` the run",
+    errno.EIO: "the disk failed to read or write; check it, then `andrea resume` the run",
+}
 
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder beside `target` that becomes `target` when the block ends well, and vanishes otherwise."""
     aside = target.with_name(f".{target.name}.partial")
-    shutil.rmtree(aside, ignore_errors=True)
+    remove(aside)
     try:
         aside.mkdir(parents=True)
         yield aside
@@ -29,28 +49,48 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    aside = path.with_name(f".{path.name}.partial")
-    aside.write_text(text, encoding="utf-8")
-    _sync(aside)
-    aside.replace(path)
+    """Write a text file whole or not at all; raises RunError when the disk refuses."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    with disk_errors(str(path)):
+        try:
+            aside.write_text(text, encoding="utf-8")
+            _sync(aside)
+            aside.replace(path)
+        except BaseException:
+            remove(aside)
+            raise
+
+
+def remove(path: Path) -> None:
+    """Remove a folder, a file or a link, whichever it is, as far as the disk lets it go."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return  # what then writes there says what is wrong
 
 
 @contextmanager
 def disk_errors(what: str) -> Iterator[None]:
-    """Turn a full disk or a refused write into one RunError that says what could not be written."""
+    """Turn a full disk, a refused write or an impossible path into one RunError that says what could not be written."""
     try:
         yield
-    except OSError as error:
-        remedies = {
-            errno.ENOSPC: "the disk is full; free some space, then `andrea resume` the run",
-            errno.EDQUOT: "the disk quota is used up; free some space, then `andrea resume` the run",
-            errno.EACCES: "writing is not permitted there; choose another folder with --out",
-            errno.EROFS: "the file system is read-only; choose another folder with --out",
-        }
-        if error.errno not in remedies:
+    except (OSError, SafetensorError) as error:
+        number = _number(error)
+        if number is None:
             raise
-        raise RunError(f"cannot write {what}: {remedies[error.errno]}") from error
+        unknown = f"{getattr(error, 'strerror', None) or error}; check the place, then try again"
+        raise RunError(f"cannot write {what}: {_REMEDIES.get(number, unknown)}") from error
+
+
+def _number(error: Exception) -> int | None:
+    """Return the system's error number, 0 when it is not told; None for an error that is not the disk's."""
+    if isinstance(error, OSError):
+        return error.errno or 0
+    told = re.search(r"\(os error (\d+)\)", str(error))  # safetensors writes with its own code, and errors of its own
+    return int(told[1]) if told else 0 if "I/O error" in str(error) else None
 
 
 def _sync(path: Path) -> None:

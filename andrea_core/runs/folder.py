@@ -1,8 +1,10 @@
 """A run's folder: created, locked, described, found again."""
 
+import hashlib
 import json
 import platform
 import time
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,33 @@ from filelock import FileLock, Timeout
 from andrea_core.errors import RunError
 from andrea_core.runs.checkpoint import CheckpointFolder
 from andrea_core.runs.files import disk_errors, write_text
+from andrea_core.runs.soundness import RESTORE
 
 SCENARIO, STORE, FACTS, REPORT = "scenario.toml", "run.zarr", "run.json", "report.html"
 TOKENIZER = "tokenizer.json"
+_LOCK = ".lock"
+_MOST_THREADS = 4096
+
+
+def _is_plugin(value: Any) -> bool:
+    """Return whether a value describes a plugin: its name, where it came from, the digest of its file or None."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("name"), str)
+        and isinstance(value.get("origin"), str)
+        and isinstance(value.get("digest", 0), str | None)
+    )
+
+
+_RIGHT: Mapping[str, Callable[[Any], bool]] = {
+    "digest": lambda value: isinstance(value, str),
+    "plugins": lambda value: isinstance(value, list) and all(map(_is_plugin, value)),
+    "device": lambda value: isinstance(value, str),
+    "threads": lambda value: type(value) is int and 1 <= value <= _MOST_THREADS,
+    "corpus": lambda value: isinstance(value, dict),
+    "tokenizer": lambda value: isinstance(value, str),
+}
+"""What must be in run.json for a run to go on."""
 
 
 @attrs.frozen(eq=False)
@@ -24,6 +50,8 @@ class RunFolder:
 
     path: Path
     lock: FileLock
+    checkpoints: CheckpointFolder
+    """The run's checkpoints."""
 
     @classmethod
     def create(cls, path: Path, text: str, facts: dict[str, Any]) -> "RunFolder":
@@ -32,26 +60,38 @@ class RunFolder:
         `text` is the resolved scenario, `facts` what `run.json` shall say. Raises RunError when the folder is in use,
         belongs to something else, or holds a run that can be resumed.
         """
-        _refuse_foreign(path, facts["digest"])
         with disk_errors(str(path)):
+            _refuse_other_things(path)
             path.mkdir(parents=True, exist_ok=True)
-            folder = cls(path, _locked(path))
-            folder.checkpoints.folder.mkdir(exist_ok=True)
-            facts = {**facts, "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "versions": versions()}
-            write_text(path / FACTS, json.dumps(facts, indent=1))
-            write_text(path / SCENARIO, _header(facts) + text)
+            folder = cls._lock(path)
+            try:
+                _refuse_other_run(folder, facts["digest"])
+                folder.checkpoints.folder.mkdir(exist_ok=True)
+                facts = {**facts, "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "versions": versions()}
+                write_text(path / FACTS, json.dumps(facts, indent=1))
+                write_text(path / SCENARIO, _header(facts) + text)
+            except BaseException:
+                folder.release()
+                raise
         return folder
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """Lock an existing run folder; raises RunError when it is none, or in use."""
+        """Lock an existing run folder; raises RunError when it is none, is in use, or is damaged."""
         require_run(path)
-        return cls(path, _locked(path))
+        folder = cls._lock(path)
+        try:
+            check_scenario(path, folder.facts()["digest"])
+            if not (path / TOKENIZER).is_file() and folder.checkpoints.steps():
+                raise RunError(f"{path / TOKENIZER} is missing: the run folder is damaged; {RESTORE}")
+        except BaseException:
+            folder.release()
+            raise
+        return folder
 
-    @property
-    def checkpoints(self) -> CheckpointFolder:
-        """The run's checkpoints."""
-        return CheckpointFolder(self.path / "checkpoints")
+    @classmethod
+    def _lock(cls, path: Path) -> "RunFolder":
+        return cls(path, _locked(path), CheckpointFolder(path / "checkpoints"))
 
     @property
     def store(self) -> Path:
@@ -82,13 +122,30 @@ def require_run(path: Path) -> None:
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """Return what a run's `run.json` says; raises RunError."""
-    require_run(path)
+    """Return what a run's `run.json` says; raises RunError when it is damaged."""
     try:
-        facts: dict[str, Any] = json.loads((path / FACTS).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RunError(f"{path / FACTS} is damaged ({error}); start the run anew with `andrea run`") from error
+        facts = json.loads((path / FACTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"{path / FACTS} is damaged ({error}); {RESTORE}") from error
+    if not isinstance(facts, dict):
+        raise RunError(f"{path / FACTS} is damaged (it holds no table); {RESTORE}")
+    wrong = [name for name, right in _RIGHT.items() if not right(facts.get(name))]
+    if wrong:
+        raise RunError(f"{path / FACTS} is damaged (missing or wrong: {', '.join(wrong)}); {RESTORE}")
     return facts
+
+
+def check_scenario(path: Path, digest: str) -> None:
+    """Raise RunError unless a run's scenario.toml is, below its head, the text that the run was started with."""
+    try:
+        _, _, text = (path / SCENARIO).read_text(encoding="utf-8").partition("\n\n")
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path / SCENARIO} is damaged ({error}); {RESTORE}") from error
+    if hashlib.sha256(text.encode()).hexdigest() != digest:
+        raise RunError(
+            f"{path / SCENARIO} in the run folder is not what the run was started with: it is damaged, or was changed; "
+            f"undo the change, {RESTORE}"
+        )
 
 
 def new_name(name: str) -> str:
@@ -102,16 +159,29 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), "machine": platform.machine(), **{p: version(p) for p in packages}}
 
 
-def _refuse_foreign(path: Path, digest: str) -> None:
-    if path.exists() and not path.is_dir():
-        raise RunError(f"{path} is a file; name another folder with --out")
-    if not path.exists() or not any(path.iterdir()):
+def _refuse_other_things(path: Path) -> None:
+    """Refuse a path that holds something else than a run, before anything is written there."""
+    if not path.exists() and not path.is_symlink():
         return
-    if not (path / FACTS).is_file():
+    if not path.is_dir():
+        raise RunError(f"{path} is a file; name another folder with --out")
+    if (path / FACTS).exists() or (path / _LOCK).exists():
+        return
+    if any(path.iterdir()):
         raise RunError(f"{path} is not empty and holds no run; name another folder with --out")
-    if read_facts(path).get("digest") != digest:
+
+
+def _refuse_other_run(folder: RunFolder, digest: str) -> None:
+    """Refuse a locked folder with another run in it, or with this one when it can be resumed."""
+    path = folder.path
+    if not (path / FACTS).is_file():
+        rest = {entry.name for entry in path.iterdir() if not entry.name.endswith(".partial")}
+        if rest - {_LOCK, "checkpoints"} or folder.checkpoints.steps():
+            raise RunError(f"{path} is not empty and holds no run; name another folder with --out")
+        return
+    if read_facts(path)["digest"] != digest:
         raise RunError(f"{path} holds a run of another scenario; name another folder with --out")
-    step, _ = CheckpointFolder(path / "checkpoints").newest_valid()
+    step, _ = folder.checkpoints.newest_valid()
     if step is not None:
         raise RunError(
             f"{path} holds this run already, up to step {step}; go on with `andrea resume {path}`, "
@@ -120,11 +190,17 @@ def _refuse_foreign(path: Path, digest: str) -> None:
 
 
 def _locked(path: Path) -> FileLock:
-    lock = FileLock(path / ".lock")
+    lock = FileLock(path / _LOCK)
     try:
         lock.acquire(blocking=False)
     except Timeout:
         raise RunError(f"{path} is in use by another process; wait until that one ends, or stop it") from None
+    except (OSError, NotImplementedError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunError(
+            f"{path / _LOCK}, which keeps a second process out of the run, cannot be opened ({reason}); "
+            "make the folder and this file writable for you, or copy the run to where they are"
+        ) from error
     return lock
 
 

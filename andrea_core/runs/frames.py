@@ -45,12 +45,15 @@ def _is_by_source(run: "Run", name: str) -> bool:
 
 
 def _steps(run: "Run") -> pd.DataFrame:
-    """A row a step; the index counts finished steps, from 1."""
+    """A row a step; the index counts the steps finished with it: 1 for the first, row `start + 1` opens a phase."""
     return pd.DataFrame(_flat(run.steps), index=pd.RangeIndex(1, run.steps.rows + 1, name="step"))
 
 
 def _phases(run: "Run") -> pd.DataFrame:
-    """A row a phase: start, until, steps, stage, policy, and the seconds that its parts took."""
+    """A row a phase: start, until, steps, stage, policy, and the seconds that its parts took.
+
+    `start` and `until` are the numbers of steps finished before and after it.
+    """
     phases = run.phases
     table: dict[str, Array | list[str]] = dict(_flat(phases))
     for name in ("stage", "policy"):
@@ -66,7 +69,7 @@ def _phases(run: "Run") -> pd.DataFrame:
 
 
 def _evals(run: "Run") -> pd.DataFrame:
-    """Tidy held-out loss: step, source, bits_per_byte."""
+    """Tidy held-out loss: step (the number finished by then, 0 before training), source, bits_per_byte."""
     steps, bits = run.evals["step"], run.evals["bits_per_byte"]
     rows, count = (min(len(steps), len(bits)), len(run.sources))
     return pd.DataFrame(

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import zarr
 
+from andrea_core.errors import RunError
 from andrea_core.runs.files import disk_errors
+from andrea_core.runs.soundness import RESTORE, blank_digest, check_table, digest, layout, readable
 
 CHUNK = 512
 
@@ -24,6 +26,7 @@ class Table:
         self._root, self.name = root, name
         self._arrays: dict[str, Any] = {}
         self._tail: dict[str, list[Any]] = {}
+        self._digests: dict[str, list[int]] = {}  # of every full chunk, so that a later process can check it
         self._start = 0  # the row at which the tail begins
         self._pending = 0  # rows of the tail
         self._clean = 0  # rows of the tail that are on disk
@@ -47,7 +50,10 @@ class Table:
         for key, values in self._tail.items():
             array = self._arrays.get(key) or self._create(key, values[0])
             array.resize((len(self), *array.shape[1:]))
-            array[self._start :] = _block(values, array.dtype)
+            block = _block(values, array.dtype)
+            array[self._start :] = block
+            starts = range(0, self._pending - self._pending % CHUNK, CHUNK)
+            self._digests[key] += [digest(block[start : start + CHUNK]) for start in starts]
         full = self._pending - self._pending % CHUNK
         self._tail = {key: values[full:] for key, values in self._tail.items()}
         self._start, self._pending = self._start + full, self._pending - full
@@ -59,24 +65,42 @@ class Table:
         return self._pending >= CHUNK
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps: where the unfinished chunk starts, and its rows."""
-        tail = {key: _packed(values) for key, values in self._tail.items()}
-        return {"start": self._start, "pending": self._pending, "tail": tail}
+        """Return what a checkpoint keeps: where the unfinished chunk starts, its rows, and digests of those before."""
+        return {
+            "start": self._start,
+            "pending": self._pending,
+            "tail": {key: _packed(values) for key, values in self._tail.items()},
+            "layout": {key: layout(array) for key, array in self._arrays.items()},
+            "digests": {key: np.array(found, np.uint32) for key, found in self._digests.items() if found},
+        }
+
+    def check(self, state: Mapping[str, Any]) -> None:
+        """Check that what a checkpoint relies on is on disk; changes nothing. Raises RunError that names the array."""
+        where = f"{self._root.store_path}/{self.name}".removeprefix("file://")
+        with readable(where):
+            check_table(self._found(), state, CHUNK, where)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go back to a state: later rows are dropped, the unfinished chunk is written anew."""
         self._start, self._pending = state["start"], state["pending"]
         self._tail = {key: list(values) for key, values in state["tail"].items()}
-        group: Any = self._root.require_group(self.name)
-        self._arrays = dict(group.arrays())
+        self._arrays = self._found()
         for key in self._arrays.keys() - self._tail.keys():  # a column that appeared after the checkpoint
             del self._arrays[key]
-            del group[key]
-        for key, array in self._arrays.items():
+            del self._root[f"{self.name}/{key}"]
+        self._digests = {key: list(map(int, state["digests"].get(key, ()))) for key in self._tail}
+        for key, values in self._tail.items():
+            array = self._arrays.get(key) or self._create(key, values[0])
+            array.resize((self._start, *array.shape[1:]))  # a torn last chunk goes, unread
             array.resize((len(self), *array.shape[1:]))
             if self._pending:
-                array[self._start :] = _block(self._tail[key], array.dtype)
+                array[self._start :] = _block(values, array.dtype)
         self._clean = self._pending
+
+    def _found(self) -> dict[str, Any]:
+        """Return the arrays that are on disk."""
+        group = self._root.get(self.name)
+        return dict(group.arrays()) if isinstance(group, zarr.Group) else {}
 
     def _sample(self, key: str) -> Any:
         array = self._arrays[key]
@@ -93,6 +117,8 @@ class Table:
             dtype=str if text else one.dtype,
             fill_value="" if text else float("nan") if one.dtype.kind == "f" else 0,
         )
+        blank = blank_digest(self._arrays[key], CHUNK) if self._start else 0
+        self._digests[key] = [blank] * (self._start // CHUNK)
         return self._arrays[key]
 
 
@@ -100,7 +126,9 @@ class Recorder:
     """All tables of a run, flushed when a chunk is full, at checkpoints, and now and then for those who watch."""
 
     def __init__(self, path: Path, attributes: Mapping[str, Any], *, every_seconds: float | None = None):
-        with disk_errors(str(path)):
+        if path.exists() and not path.is_dir():
+            raise RunError(f"{path} is a file where the record should be; {RESTORE}")
+        with disk_errors(str(path)), readable(path, besides=OSError):
             self._root = zarr.open_group(path, mode="a")
             self._root.attrs.update(dict(attributes))
         self._tables: dict[str, Table] = {}
@@ -142,8 +170,19 @@ class Recorder:
         return {"tables": tables, "names": {array: tuple(names) for array, names in self._names.items()}}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Cut every table back to a checkpoint; tables that began later vanish."""
-        for name, member in sorted(self._root.members(max_depth=None)):
+        """Cut every table back to a checkpoint; tables that began later vanish.
+
+        Raises RunError, before anything is changed, when what was written earlier is no longer there.
+        """
+        with readable(self._path):
+            members = sorted(self._root.members(max_depth=None))
+        for name, table in state["tables"].items():
+            self[name].check(table)
+        with disk_errors(str(self._path)):
+            self._cut_back(members, state)
+
+    def _cut_back(self, members: list[tuple[str, Any]], state: Mapping[str, Any]) -> None:
+        for name, member in members:
             if isinstance(member, zarr.Array) and name.rpartition("/")[0] not in state["tables"]:
                 del self._root[name]
         self._names = {array: list(names) for array, names in state["names"].items()}

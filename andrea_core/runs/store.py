@@ -11,7 +11,8 @@ import numpy as np
 import zarr
 
 from andrea_core.errors import RunError
-from andrea_core.runs.table import Array, Table
+from andrea_core.runs.soundness import readable
+from andrea_core.runs.table import Array, Named, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,10 @@ class Run:
 
     `steps`, `phases`, `evals`, `samples` and `events` map an array's name to the array; `notes` and `probes` map a
     name to an array (phases, K) and to such a mapping. Rows are steps, phases, measurements; K is `len(sources)`.
+
+    Steps are counted by how many are finished. A phase that starts at 40 begins when 40 steps are done: its first step
+    is the 41st, `steps["loss"][40]`, labelled 41 in `frame("steps")`. A measurement at step 40 is of the model after
+    40 steps; one at 0 is of the untrained model.
     """
 
     def __init__(self, folder: Path, store: zarr.Group) -> None:
@@ -44,12 +49,18 @@ class Run:
 
     @cached_property
     def steps(self) -> Table:
-        """One row a step: loss (nats a token), lr, grad_norm, tokens (in the step)."""
+        """One row a step: loss (nats a token), lr, grad_norm, tokens (in the step).
+
+        Row i is the step that made the number of finished steps i + 1.
+        """
         return self._table("steps", dict.fromkeys(_STEPS, ()), ("tokens",))
 
     @cached_property
     def phases(self) -> Table:
-        """One row a phase: start, steps, stage, policy; and requested, weights, drawn, trained, ... (phases, K)."""
+        """One row a phase: start, steps, stage, policy; and requested, weights, drawn, trained, ... (phases, K).
+
+        `start` is the number of steps finished before the phase, so that its steps are rows [start, start + steps).
+        """
         by_source = dict.fromkeys(_BY_SOURCE, (len(self.sources),))
         return self._table("phases", {**dict.fromkeys(_PHASES, ()), **by_source, "seconds": (0,)}, _NEVER_BLANK)
 
@@ -57,29 +68,32 @@ class Run:
     def notes(self) -> Mapping[str, Array]:
         """What policies noted, name to (phases, K); NaN where the acting policy noted nothing."""
         notes = self._table("phases/notes", {})
-        return {name: _fitted(notes[name], self.phases.rows) for name in notes}
+        fitted = {name: _fitted(notes[name], self.phases.rows) for name in notes}
+        return Named("Notes", fitted, lambda array: str(array.shape))
 
     @cached_property
     def evals(self) -> Table:
-        """One row a held-out measurement: step, bits_per_byte (rows, K)."""
+        """One row a held-out measurement: step (the number of steps finished by then), bits_per_byte (rows, K)."""
         return self._table("eval", {"step": (), "bits_per_byte": (len(self.sources),)})
 
     @cached_property
     def samples(self) -> Table:
-        """One row a generated text: step, text, score."""
+        """One row a generated text: step (finished by then), text, score."""
         return self._table("samples", {"step": (), "text": (), "score": ()})
 
     @cached_property
     def events(self) -> Table:
-        """One row an event: step, kind, text."""
+        """One row an event: step (finished by then), kind, text."""
         return self._table("events", {"step": (), "kind": (), "text": ()})
 
     @cached_property
     def probes(self) -> Mapping[str, Table]:
-        """Each probe's measurements, with `step`, by the probe's name."""
+        """Each probe's measurements, with `step` (finished by then), by the probe's name."""
         group = self._group("probes")
-        names = [] if group is None else sorted(str(name) for name in group.group_keys())
-        return {name: self._table(f"probes/{name}", {"step": ()}) for name in names}
+        with readable(self.folder / STORE / "probes"):
+            names = [] if group is None else sorted(str(name) for name in group.group_keys())
+        tables = {name: self._table(f"probes/{name}", {"step": ()}) for name in names}
+        return Named("Probes", tables, repr)
 
     @cached_property
     def scenario(self) -> str:
@@ -98,7 +112,7 @@ class Run:
 
     @property
     def weights(self) -> "pd.DataFrame":
-        """The landed weights as a frame: a row a phase (indexed by its first step), a column a source."""
+        """The landed weights as a frame: a row a phase (indexed by its `start`), a column a source."""
         return self.frame("weights")
 
     def frame(self, what: str) -> "pd.DataFrame":
@@ -107,13 +121,18 @@ class Run:
         `what` is "steps", "phases" (scalar columns, names decoded), "evals" (tidy: step, source, bits_per_byte),
         "samples", "events", "probes/NAME", "notes/NAME", or one of the arrays of `phases` with a column a source
         ("weights", "drawn", ...). Raises RunError for anything else.
+
+        "step" always counts finished steps. The index of "steps" is the count after the row's own step, from 1;
+        a phase, indexed by its `start`, is [start, until), and holds the rows start + 1 to until of "steps"; `step` in
+        the others is the count at the moment of the measurement or event, 0 before training.
         """
         from andrea_core.runs.frames import frame
 
         return frame(self, what)
 
     def _group(self, path: str) -> zarr.Group | None:
-        found = self._store.get(path)
+        with readable(f"{self.folder / STORE / path}"):
+            found = self._store.get(path)
         return found if isinstance(found, zarr.Group) else None
 
     def _table(self, path: str, known: Mapping[str, tuple[int, ...]], never_blank: tuple[str, ...] = ()) -> Table:

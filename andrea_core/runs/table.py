@@ -1,13 +1,16 @@
 """One recorded group as a read-only mapping from array name to numpy array, even when the run was killed."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import zarr
 
+from andrea_core.runs.soundness import readable
+
 Array = npt.NDArray[Any]
+Value = TypeVar("Value")
 TAIL = 2048  # several chunks of the recorder, which fills at most one at a time
 
 
@@ -25,7 +28,7 @@ class Table(Mapping[str, Array]):
 
         An array grows before it is filled: last rows in which one of the `never_blank` is all 0 or NaN are none.
         """
-        found = {} if group is None else {str(name): array for name, array in group.arrays()}
+        found = {} if group is None else _members(group)
         self._arrays = {name: found[name] for name in sorted(found) if found[name].ndim and found[name].shape[0]}
         self._known = known
         self._cache: dict[str, Array] = {}
@@ -39,16 +42,23 @@ class Table(Mapping[str, Array]):
             if name in self._known:
                 return np.empty((0, *self._known[name]))
             raise KeyError(f"{name!r} was not recorded; there is {', '.join(self) or 'nothing'}")
-        return self._cache.setdefault(name, np.asarray(self._arrays[name][: self.rows]))
+        return self._cache.setdefault(name, self._read(name, 0))
+
+    def __repr__(self) -> str:
+        shapes = (f"{name} {(self.rows, *array.shape[1:])}" for name, array in self._arrays.items())
+        return f"Table({self.rows} rows: {', '.join(shapes)})" if self._arrays else "Table(0 rows)"
 
     def _filled(self, name: str) -> int:
         """Return how many rows there are up to the last that is not blank; only the end of an array can be blank."""
         start = max(0, self.rows - TAIL)
-        tail = np.nan_to_num(np.asarray(self._arrays[name][start : self.rows], np.float64)).reshape(
-            self.rows - start, -1
-        )
+        tail = np.nan_to_num(np.asarray(self._read(name, start), np.float64)).reshape(self.rows - start, -1)
         filled = np.flatnonzero(tail.any(axis=1))
         return start + int(filled[-1]) + 1 if len(filled) else start
+
+    def _read(self, name: str, start: int) -> Array:
+        """Return an array's rows from `start` on; raises RunError, naming the array, when a chunk is torn."""
+        with readable(self._arrays[name].store_path):
+            return np.asarray(self._arrays[name][start : self.rows])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
@@ -72,3 +82,34 @@ class Table(Mapping[str, Array]):
         """Return the array's integers as the names they index, one a row."""
         names = self.names(array)
         return [names[i] if 0 <= i < len(names) else str(i) for i in map(int, self[array])]
+
+
+def _members(group: zarr.Group) -> dict[str, zarr.Array[Any]]:
+    with readable(group.store_path):
+        return {str(name): array for name, array in group.arrays()}
+
+
+class Named(Mapping[str, Value], Generic[Value]):
+    """A read-only mapping that prints what its values are, by name, and not their contents."""
+
+    def __init__(self, kind: str, values: Mapping[str, Value], describe: Callable[[Value], str]) -> None:
+        """Wrap `values`; `kind` is the name to print, `describe` says what a value is in a few words."""
+        self._kind, self._values, self._describe = kind, dict(values), describe
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._values:
+            raise KeyError(f"{name!r} was not recorded; there is {', '.join(self) or 'nothing'}")
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name} {self._describe(value)}" for name, value in self._values.items())
+        return f"{self._kind}({inside or 'nothing'})"

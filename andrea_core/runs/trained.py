@@ -1,16 +1,18 @@
 """The model that a run trained, read from one of its checkpoints."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cattrs
 
 from andrea_core.data.tokenizer import Tokenizer, from_json
-from andrea_core.errors import RunError
+from andrea_core.errors import CorpusError, RunError
 from andrea_core.layers import read_toml
 from andrea_core.model.settings import ModelSettings, ModelShape
-from andrea_core.runs.checkpoint import CheckpointFolder
+from andrea_core.runs.checkpoint import Checkpoint, CheckpointFolder
 from andrea_core.runs.folder import SCENARIO, TOKENIZER, require_run
+from andrea_core.runs.soundness import RESTORE
 
 if TYPE_CHECKING:
     from andrea_core.model.gpt import GPT
@@ -24,12 +26,15 @@ def trained_model(folder: Path, step: int | None = None) -> tuple["GPT", Tokeniz
     from andrea_core.model.gpt import build_model
 
     require_run(folder)
-    checkpoints = CheckpointFolder(folder / "checkpoints")
-    chosen = _step(checkpoints, folder, step)
-    tokenizer = from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
-    shape = _shape(folder)
-    model = build_model(shape, tokenizer.vocabulary, 0, "cpu")
-    model.load_state_dict(dict(checkpoints.load(chosen).model))
+    tokenizer, shape = _tokenizer(folder), _shape(folder)
+    checkpoint = _checkpoint(folder, step)
+    try:
+        model = build_model(shape, tokenizer.vocabulary, 0, "cpu")
+        model.load_state_dict(dict(checkpoint.model))
+    except RuntimeError as error:
+        raise RunError(
+            f"{folder}: the checkpoint of step {checkpoint.step} does not fit {SCENARIO} and {TOKENIZER}; {RESTORE}"
+        ) from error
     return model, tokenizer
 
 
@@ -40,10 +45,34 @@ def set_threads(count: int) -> None:
     torch.set_num_threads(count)
 
 
+def _tokenizer(folder: Path) -> Tokenizer:
+    try:
+        return from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise RunError(f"{folder} has no {TOKENIZER}; copy the whole run folder, or start the run anew") from error
+    except (CorpusError, OSError, ValueError) as error:
+        raise RunError(f"{folder / TOKENIZER} is damaged ({error}); {RESTORE}") from error
+
+
 def _shape(folder: Path) -> ModelShape:
     """Return the model's size from the stored scenario alone: to generate text, no plugin of the run is needed."""
-    settings = cattrs.structure(read_toml(folder / SCENARIO).get("model", {}), ModelSettings)
-    return settings.resolve()
+    path = folder / SCENARIO
+    try:
+        return cattrs.structure(read_toml(path)["model"], ModelSettings).resolve()
+    except Exception as error:  # a damaged file can hold anything; cattrs raises groups of errors
+        raise RunError(f"{path}: its table [model] cannot be read, the file is damaged; {RESTORE}") from error
+
+
+def _checkpoint(folder: Path, step: int | None) -> Checkpoint:
+    """Read a checkpoint; when the newest is dropped meanwhile by a run that goes on, read the one that is newest then.
+
+    A run drops a checkpoint only when it has written newer ones.
+    """
+    checkpoints = CheckpointFolder(folder / "checkpoints")
+    if step is None:
+        with suppress(RunError):
+            return checkpoints.load(_step(checkpoints, folder, None))
+    return checkpoints.load(_step(checkpoints, folder, step))
 
 
 def _step(checkpoints: CheckpointFolder, folder: Path, step: int | None) -> int:

@@ -10,6 +10,7 @@ from andrea_core.errors import PluginError
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 _PLAIN = (bool, int, float, str, type(None))
+_LARGEST = 8192  # bits of an int: Python reads no number of more than 4,300 digits back
 
 
 def flatten(tree: Any, path: str, arrays: Arrays) -> Any:
@@ -17,24 +18,42 @@ def flatten(tree: Any, path: str, arrays: Arrays) -> Any:
 
     Raises PluginError, naming the place, for anything that a state may not hold.
     """
-    if isinstance(tree, np.ndarray):
+    if isinstance(tree, np.ndarray) and _storable(tree.dtype):
         arrays[path] = np.ascontiguousarray(tree)
         return {"array": path, "shape": list(tree.shape)}
-    if isinstance(tree, np.generic):
+    if isinstance(tree, np.generic) and _storable(tree.dtype):
         return {"scalar": tree.item(), "dtype": str(tree.dtype)}
     if attrs.has(type(tree)):
         fields = {f.name: flatten(getattr(tree, f.name), f"{path}.{f.name}", arrays) for f in attrs.fields(type(tree))}
         return {"class": _name(type(tree)), "fields": fields}
-    if isinstance(tree, tuple):
+    if type(tree) is tuple:
         return {"tuple": [flatten(item, f"{path}.{index}", arrays) for index, item in enumerate(tree)]}
     if isinstance(tree, dict) and all(isinstance(key, str) for key in tree):
         return {"dict": {key: flatten(item, f"{path}.{key}", arrays) for key, item in tree.items()}}
-    if type(tree) in _PLAIN:
+    if type(tree) in _PLAIN and not (type(tree) is int and tree.bit_length() > _LARGEST):
         return tree
     raise PluginError(
-        f"{path} holds a {type(tree).__name__}, which no checkpoint can keep; "
-        "a state is made of attrs classes, tuples, dicts with text keys, numpy arrays, int, float, bool, str and None"
+        f"{path} holds {_kind(tree)}, which no checkpoint can keep; "
+        "a state is made of attrs classes, plain tuples, dicts with text keys, "
+        "numpy arrays of numbers, int, float, bool, str and None"
     )
+
+
+def _kind(tree: Any) -> str:
+    return f"an array of {tree.dtype}" if isinstance(tree, np.ndarray) else f"a {type(tree).__name__}"
+
+
+def prove(tree: Any, template: Any, path: str) -> None:
+    """Raise PluginError unless a tree comes back from a checkpoint as it is: better at once than at a resume."""
+    arrays: Arrays = {}
+    data = flatten(tree, path, arrays)
+    again: Arrays = {}
+    if flatten(restore(data, arrays, template), path, again) != data or any(
+        arrays[key].tobytes() != again[key].tobytes() for key in arrays
+    ):
+        raise PluginError(
+            f"{path} does not come back from a checkpoint as it was; build it of attrs classes and arrays"
+        )
 
 
 def restore(data: Any, arrays: Mapping[str, np.ndarray[Any, Any]], template: Any) -> Any:
@@ -85,6 +104,11 @@ def _classes_of_type(kind: Any, seen: set[type]) -> Iterator[tuple[str, type]]:
         yield _name(kind), kind
         for hint in _hints(kind):
             yield from _classes_of_type(hint, seen)
+
+
+def _storable(dtype: np.dtype[Any]) -> bool:
+    """Return whether JSON and safetensors keep an array of this kind: real numbers of up to 8 bytes, and booleans."""
+    return dtype.kind in "biuf" and dtype.itemsize <= 8 and dtype.fields is None
 
 
 def _name(kind: type) -> str:

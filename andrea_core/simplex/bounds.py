@@ -9,12 +9,17 @@ import numpy as np
 
 from andrea_core.errors import ScenarioError
 from andrea_core.simplex.box import frozen
+from andrea_core.simplex.groups import SUM, Group, StatedGroup, joined, state
+from andrea_core.simplex.polytope_rows import Row, StatedRow, state_row
 from andrea_core.values import Vector
 
 
 @attrs.frozen
 class Bound:
-    """One stated bound of one source: `kind` is "floor", "cap" or "exclusion", `reason` says who stated it."""
+    """One stated bound of one source: `kind` is "floor", "cap" or "exclusion", `reason` says who stated it.
+
+    Of several sources, joined by plus signs in `source`: "group floor", "group cap", "row floor" or "row cap".
+    """
 
     source: str
     kind: str
@@ -36,6 +41,8 @@ class Bounds:
     upper: Vector
     lower_reasons: Mapping[int, str] = attrs.field(factory=dict)
     upper_reasons: Mapping[int, str] = attrs.field(factory=dict)
+    groups: tuple[StatedGroup, ...] = ()
+    rows: tuple[StatedRow, ...] = ()
 
     @classmethod
     def free(cls, names: Iterable[str]) -> "Bounds":
@@ -65,7 +72,26 @@ class Bounds:
             i, number = _find(name, index, kind), _checked(name, value, kind)
             if number < upper[i]:
                 upper[i], upper_reasons[i] = number, reason or kind
-        return Bounds(self.names, frozen(lower), frozen(upper), lower_reasons, upper_reasons)
+        return Bounds(self.names, frozen(lower), frozen(upper), lower_reasons, upper_reasons, self.groups, self.rows)
+
+    def combine(self, groups: Iterable[Group], rows: Iterable[Row], reason: str) -> "Bounds":
+        """Return the intersection with bounds on several sources at once; groups may overlap only beside rows."""
+        groups, rows = tuple(groups), tuple(rows)
+        if not groups and not rows:
+            return self
+        index = {name: i for i, name in enumerate(self.names)}
+        stated = [
+            state(
+                group,
+                reason,
+                lambda name: _find(name, index, "group bound"),
+                lambda label, x: _checked(label, x, "group bound"),
+            )
+            for group in groups
+        ]
+        added = tuple(state_row(row, reason, lambda name: _find(name, index, "row")) for row in rows)
+        rows_ = self.rows + tuple(row for row in added if row not in self.rows)
+        return attrs.evolve(self, groups=joined(self.groups, stated, self.names, disjoint=not rows_), rows=rows_)
 
     def floor(self, i: int) -> Bound:
         """Return the stated lower bound of a source."""
@@ -75,6 +101,18 @@ class Bounds:
         """Return the stated upper bound of a source; a cap at 0 is an exclusion."""
         kind = "cap" if self.upper[i] > 0 else "exclusion"
         return Bound(self.names[i], kind, float(self.upper[i]), self.upper_reasons.get(i, ""))
+
+    def group_floor(self, group: StatedGroup) -> Bound:
+        """Return the stated lower bound of a group."""
+        return Bound(self.label(group.members), "group floor", group.at_least, group.least_reason)
+
+    def group_cap(self, group: StatedGroup) -> Bound:
+        """Return the stated upper bound of a group."""
+        return Bound(self.label(group.members), "group cap", group.at_most, group.most_reason)
+
+    def label(self, members: Iterable[int]) -> str:
+        """Return the names of several sources as one text."""
+        return SUM.join(self.names[i] for i in members)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

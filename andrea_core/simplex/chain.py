@@ -4,22 +4,23 @@ import math
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 from numpy.random import Generator
 
 from andrea_core.simplex import tilt
+from andrea_core.simplex.fourier import Widths, characteristic, last
+from andrea_core.simplex.narrow import Complex
 from andrea_core.values import Vector
 
-Complex = npt.NDArray[np.complex128]
 LAST = 24
 """The chain hands over to plain tilted rejection at this many coordinates."""
 _POINTS = 4096
-_TERMS = (256, 2048)
+_TERMS = 2048
 _SIGMAS = 40.0
 _ROWS = 256
 """Rows worked on at once, few enough to stay in the cache."""
 _ENVELOPE = 1.0 + 1e-7
-_SMALL = 1e-14
+_NEGLIGIBLE = 32.0
+"""Terms below exp(-32), some 1e-14, are left out."""
 
 
 @attrs.frozen(eq=False)
@@ -53,7 +54,7 @@ class Link:
 
 def forge(u: Vector, theta: float) -> tuple[Link, ...] | None:
     """Return the links of the chain for widths u (m,), narrowest first; None where a density has no short series."""
-    variance = u * u * tilt.variance_factor(theta * u)
+    variance = tilt.variances(u, theta)
     links: list[Link] = []
     first = 0
     while len(u) - first > LAST:
@@ -73,15 +74,15 @@ def density(u: Vector, theta: float) -> Density | None:
     The series repeats itself beyond the period: the support, or some forty standard deviations if that is shorter. The
     tilted density falls off exponentially, so that the copies overlap by less than rounding.
     """
-    mean = float(u @ tilt.mean_factor(theta * u))
-    sigma = math.sqrt(float((u * u) @ tilt.variance_factor(theta * u)))
+    widths = Widths.of(u)
+    mean, sigma = float(tilt.means(u, theta).sum()), math.sqrt(float(tilt.variances(u, theta).sum()))
     start = max(0.0, mean - _SIGMAS / 2.0 * sigma)
     period = min(float(u.sum()), mean + _SIGMAS * sigma) - start
-    for terms in _TERMS:
-        factors = characteristic(u, theta, np.arange(terms, dtype=np.float64) * (2.0 * math.pi / period))
-        if (np.abs(factors[-8:]) < _SMALL).all():
-            return _from_series(factors, start, period)
-    return None
+    step = 2.0 * math.pi / period
+    terms = math.ceil(last(widths, theta, step * _TERMS, _NEGLIGIBLE) / step)
+    if terms >= _TERMS:
+        return None
+    return _from_series(characteristic(widths, theta, np.arange(terms, dtype=np.float64) * step), start, period)
 
 
 def _from_series(factors: Complex, start: float, period: float) -> Density:
@@ -91,26 +92,6 @@ def _from_series(factors: Complex, start: float, period: float) -> Density:
     turned[0] *= 0.5
     values = np.maximum(np.fft.fft(turned, _POINTS).real, 0.0)
     return Density(start, period / _POINTS, np.append(values, values[0]) / (values.max() * _ENVELOPE))
-
-
-def characteristic(u: Vector, theta: float, t: Vector) -> Complex:
-    """Return the characteristic function at t (T,) of the tilted sum over widths u (m,): E[exp(i t x)]."""
-    product = np.ones(len(t), dtype=np.complex128)
-    for widths in np.array_split(u, -(-len(u) // _ROWS)):
-        product *= np.prod(_factors(widths, theta, t), axis=0)
-    return product
-
-
-def _factors(u: Vector, theta: float, t: Vector) -> Complex:
-    """Return (1 - exp(-(theta - i t) u)) / ((theta - i t) M) for each width (m, T), by half angles lest it cancel."""
-    half = np.multiply.outer(0.5 * u, t)
-    sine = np.sin(half)
-    fall, mass = np.exp(-theta * u)[:, None], -np.expm1(-theta * u)[:, None]
-    factors = np.empty(half.shape, dtype=np.complex128)
-    factors.real = mass + 2.0 * fall * sine * sine
-    factors.imag = -2.0 * fall * sine * np.cos(half)
-    factors /= (1.0 - 1j * t / theta) * mass
-    return factors
 
 
 def draw(links: tuple[Link, ...], u: Vector, theta: float, mass: float, rng: Generator, count: int) -> Vector:

@@ -12,7 +12,7 @@ from andrea_core.values import Vector
 def finite(values: npt.ArrayLike, count: int) -> Vector:
     """Return values as float64 (K,) or (N, K); raises ValueError for another shape, NaN or infinity."""
     array = _shaped(values, count)
-    if not np.isfinite(array).all():
+    if np.count_nonzero(np.isfinite(array)) != array.size:
         raise ValueError("entries must be finite numbers")
     return array
 

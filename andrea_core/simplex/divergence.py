@@ -43,9 +43,11 @@ def _refine(p: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
     """Return c p for the c that the coordinates between their bounds imply, until those stay the same."""
     x = p
     for _ in range(REFINEMENTS):
-        fixed = np.where(at_upper, box.upper, box.lower)[~between].tolist()
-        fixed.append(-box.total)
-        x = p * (-math.fsum(fixed) / exact_sum(p[between]))
+        ends = np.where(at_upper, box.upper, box.lower)
+        rest = -math.fsum([*ends[~between].tolist(), -box.total])
+        if rest <= 0.0:  # the bounds carry everything: c is 0 next to weights that it may not be multiplied with
+            return ends
+        x = p * (rest / exact_sum(p[between]))
         at_upper = x >= box.upper
         inside = ~at_upper & (x > box.lower)
         if not inside.any() or (inside == between).all():
@@ -84,7 +86,10 @@ def _refine_rows(rows: Vector, at_upper: Mask, between: Mask, box: Box) -> Vecto
     for _ in range(REFINEMENTS):
         fixed = np.where(between, 0.0, np.where(at_upper, box.upper, box.lower)).sum(axis=1)
         moving = np.where(between, rows, 0.0).sum(axis=1)
-        x = rows * ((box.total - fixed) / np.where(moving > 0, moving, 1.0))[:, None]
+        rest = box.total - fixed
+        x = rows * (rest / np.where(moving > 0, moving, 1.0))[:, None]
+        carried = (rest <= 0.0) & between.any(axis=1)
+        x[carried] = np.where(at_upper, box.upper, box.lower)[carried]
         at_upper = x >= box.upper
         inside = ~at_upper & (x > box.lower)
         keep = ~inside.any(axis=1)

@@ -1,5 +1,7 @@
 """Whether bounds leave any weights, the tightened bounds if so, and the smallest explanation if not."""
 
+from functools import lru_cache
+
 import attrs
 import numpy as np
 
@@ -11,6 +13,8 @@ from andrea_core.values import Vector
 
 COMPUTED = 1e-12
 """Floors or caps that miss a sum of 1 by no more than this, as computed ones do, leave one point within rounding."""
+REMEMBERED = 32
+"""A curriculum cuts the same few regions phase after phase: so many verdicts are kept."""
 
 
 @attrs.frozen(eq=False)
@@ -26,14 +30,27 @@ def judge(bounds: Bounds) -> Verdict:
 
     Decimals whose exact sum is 1 never fail: correctly rounded one by one, they sum to 1 within 2**-53.
     """
-    lower, upper = bounds.lower, bounds.upper
+    verdict = _verdict(bounds.lower.tobytes(), bounds.upper.tobytes())
+    if verdict is None:
+        raise _explained(bounds)
+    return verdict
+
+
+def _explained(bounds: Bounds) -> InfeasibleRegion:
+    """Return the error of bounds that leave no weights."""
+    if (bounds.lower > bounds.upper).any():
+        return _crossed(bounds)
+    above = residual(1.0, bounds.lower)
+    return _floors_too_high(bounds, -above) if above < -COMPUTED else _caps_too_low(bounds, residual(1.0, bounds.upper))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _verdict(low: bytes, high: bytes) -> Verdict | None:
+    """Return the verdict on float64 bounds, None when they leave no weights; asked phase after phase."""
+    lower, upper = np.frombuffer(low), np.frombuffer(high)
     above, below = residual(1.0, lower), -residual(1.0, upper)
-    if (lower > upper).any():
-        raise _crossed(bounds)
-    if above < -COMPUTED:
-        raise _floors_too_high(bounds, -above)
-    if below < -COMPUTED:
-        raise _caps_too_low(bounds, -below)
+    if (lower > upper).any() or min(above, below) < -COMPUTED:
+        return None
     if min(above, below) <= PINNED:
         corner = lower if above <= below else upper
         return Verdict(_point(corner, Box(lower, upper)), min(above, below))
@@ -49,16 +66,16 @@ def _point(corner: Vector, box: Box) -> Box:
 
 def _tighten(lower: Vector, upper: Vector, above: float, below: float) -> Box:
     """Apply the implied bounds upper <= lower + R and lower >= upper - R'; one pass is enough."""
-    top = np.minimum(upper, _add(lower, above, residual(1.0, np.append(lower, above))))
-    bottom = np.maximum(lower, _add(upper, -below, residual(1.0, np.append(upper, -below))))
+    top = np.minimum(upper, shifted(lower, above, residual(1.0, np.append(lower, above))))
+    bottom = np.maximum(lower, shifted(upper, -below, residual(1.0, np.append(upper, -below))))
     return Box(frozen(np.minimum(bottom, top)), frozen(top))
 
 
-def _add(values: Vector, high: float, low: float) -> Vector:
+def shifted(values: Vector, high: float, low: float) -> Vector:
     """Return values + (high + low), rounded once, by Knuth's two-sum; plain addition would round the mass first."""
     total = values + high
-    shifted = total - values
-    error = (values - (total - shifted)) + (high - shifted)
+    added = total - values
+    error = (values - (total - added)) + (high - added)
     result: Vector = total + (error + low)
     return result
 
@@ -73,7 +90,7 @@ def _crossed(bounds: Bounds) -> InfeasibleRegion:
     raised = f"raise the cap to {floor.value:.12g}" if cap.kind == "cap" else f"admit {floor.source} again"
     lowered = f"lower the floor to {cap.value:.12g}" if cap.value else "drop the floor"
     what = f"{floor} lies {gap[i]:.6g} above {cap}{also}"
-    return _error(what, (floor, cap), float(gap[i]), f"{lowered} or {raised}")
+    return clashing(what, (floor, cap), float(gap[i]), f"{lowered} or {raised}")
 
 
 def _floors_too_high(bounds: Bounds, excess: float) -> InfeasibleRegion:
@@ -84,15 +101,15 @@ def _floors_too_high(bounds: Bounds, excess: float) -> InfeasibleRegion:
         if -residual(1.0, np.array([bound.value for bound in clash])) > COMPUTED:
             break
     total = exact_sum(np.array([bound.value for bound in clash]))
-    what = f"{_listed(clash)} sum to {total:.12g}, more than 1"
+    what = f"{listed(clash)} sum to {total:.12g}, more than 1"
     if len(clash) < np.count_nonzero(bounds.lower):
         what += f"; all floors sum to {1 + excess:.12g}"
     largest = clash[0]
     if largest.value >= excess:
-        repair = f"lower floors by {excess:.6g} in total, for example {_to(largest, largest.value - excess)}"
+        repair = f"lower floors by {excess:.6g} in total, for example {changed(largest, largest.value - excess)}"
     else:
         repair = f"lower floors by {excess:.6g} in total"
-    return _error(what, tuple(clash), excess, repair)
+    return clashing(what, tuple(clash), excess, repair)
 
 
 def _caps_too_low(bounds: Bounds, shortfall: float) -> InfeasibleRegion:
@@ -100,26 +117,29 @@ def _caps_too_low(bounds: Bounds, shortfall: float) -> InfeasibleRegion:
     clash = [bounds.cap(i) for i in range(len(bounds.names))]
     caps = [bound for bound in clash if bound.kind == "cap"]
     exclusions = [bound for bound in clash if bound.kind == "exclusion"]
-    parts = [_listed(caps)] if caps else []
-    parts += [_listed(exclusions)] if exclusions else []
+    parts = [listed(caps)] if caps else []
+    parts += [listed(exclusions)] if exclusions else []
     what = f"{' and '.join(parts)} leave room for {1 - shortfall:.12g}, less than 1"
     if not caps:
-        return _error(what, tuple(clash), shortfall, f"admit a source, for example {exclusions[0].source}")
+        return clashing(what, tuple(clash), shortfall, f"admit a source, for example {exclusions[0].source}")
     widest = max(caps, key=lambda bound: bound.value)
-    repair = f"raise caps by {shortfall:.6g} in total, for example {_to(widest, widest.value + shortfall)}"
-    return _error(what, tuple(clash), shortfall, repair)
+    repair = f"raise caps by {shortfall:.6g} in total, for example {changed(widest, widest.value + shortfall)}"
+    return clashing(what, tuple(clash), shortfall, repair)
 
 
-def _error(what: str, clash: tuple[Bound, ...], excess: float, repair: str) -> InfeasibleRegion:
+def clashing(what: str, clash: tuple[Bound, ...], excess: float, repair: str) -> InfeasibleRegion:
+    """Return the error that says which bounds clash, by how much, and the smallest repair."""
     message = f"no weights satisfy the bounds: {what}. Smallest repair: {repair}."
     return InfeasibleRegion(message, clash=clash, excess=excess, repair=repair)
 
 
-def _to(bound: Bound, value: float) -> str:
+def changed(bound: Bound, value: float) -> str:
+    """Return the words for moving a bound to another value."""
     return f"{bound.source} from {bound.value:.12g} to {max(value, 0.0):.12g}"
 
 
-def _listed(bounds: list[Bound], limit: int = 12) -> str:
+def listed(bounds: list[Bound], limit: int = 12) -> str:
+    """Return bounds as one text, the first dozen of them."""
     shown = [str(bound) for bound in bounds[:limit]]
     if len(bounds) > limit:
         shown.append(f"{len(bounds) - limit} more")

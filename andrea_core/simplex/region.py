@@ -14,6 +14,10 @@ from andrea_core.simplex.bounds import Bounds
 from andrea_core.simplex.box import Box
 from andrea_core.simplex.divergence import kullback_leibler, kullback_leibler_rows
 from andrea_core.simplex.feasibility import Verdict, judge
+from andrea_core.simplex.fixup import fix_up
+from andrea_core.simplex.groups import Group
+from andrea_core.simplex.measured import Measured
+from andrea_core.simplex.polytope_rows import Row
 from andrea_core.simplex.projection import euclidean, euclidean_rows
 from andrea_core.simplex.sampling import Sampler, prepare
 from andrea_core.values import Mask, Vector
@@ -36,7 +40,7 @@ class Ball(NamedTuple):
 
 
 @attrs.frozen(eq=False, slots=False)
-class Region:
+class Region(Measured):
     """The set { w : sum w = 1, lower <= w <= upper } over named sources; made by `Region.of`, cut by `restrict`.
 
     `stated` holds the bounds as given, with their reasons; `lower` and `upper` (K,) are the effective ones, tightened
@@ -56,16 +60,24 @@ class Region:
         caps: Mapping[str, float] | None = None,
         exclude: Iterable[str] = (),
         reason: str = "",
+        groups: Iterable[Group] = (),
+        rows: Iterable[Row] = (),
     ) -> "Region":
         """Return the region of the named sources under floors and caps in [0, 1] and exclusions.
 
-        `reason` says who states the bounds and returns in errors. Raises ScenarioError for an unknown source or a bound
-        outside [0, 1], InfeasibleRegion when no weights satisfy all bounds.
+        `groups` bound the summed weight of sources, no source in two of them; `rows` are any other linear bounds, which
+        make an approximate region. `reason` says who states the bounds and returns in errors. Raises ScenarioError for
+        an unknown source or a bound outside [0, 1], InfeasibleRegion when no weights satisfy all bounds.
         """
-        return cls._judged(Bounds.free(names).restrict(floors or {}, caps or {}, exclude, reason))
+        stated = Bounds.free(names).restrict(floors or {}, caps or {}, exclude, reason)
+        return cls._judged(stated.combine(groups, rows, reason))
 
     @classmethod
     def _judged(cls, stated: Bounds) -> "Region":
+        if stated.groups or stated.rows:
+            from andrea_core.simplex.combined import region_of
+
+            return region_of(stated)
         return cls(stated, judge(stated))
 
     def restrict(
@@ -74,9 +86,17 @@ class Region:
         caps: Mapping[str, float] | None = None,
         exclude: Iterable[str] = (),
         reason: str = "",
+        groups: Iterable[Group] = (),
+        rows: Iterable[Row] = (),
     ) -> "Region":
         """Return the intersection with further bounds; raises as `Region.of`."""
-        return self._judged(self.stated.restrict(floors or {}, caps or {}, exclude, reason))
+        stated = self.stated.restrict(floors or {}, caps or {}, exclude, reason)
+        return self._judged(stated.combine(groups, rows, reason))
+
+    @property
+    def approximate(self) -> bool:
+        """Whether some methods are approximate; never without rows."""
+        return False
 
     @property
     def box(self) -> Box:
@@ -199,6 +219,15 @@ class Region:
 
     def _why(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return self.lower_reasons, self.upper_reasons
+
+    def offence(self, w: Vector) -> float:
+        """Return the largest amount by which w (K,) breaks a bound or misses the sum, 0.0 for none."""
+        off = float(np.maximum(self.lower - w, w - self.upper).max())
+        return max(off, abs(float(w.sum()) - self.total), 0.0)
+
+    def settle(self, w: Vector) -> Vector:
+        """Return w (K,), which offends by rounding at most, moved into the region by about as much."""
+        return fix_up(w, self.box)
 
     def active(self, w: npt.ArrayLike) -> Active:
         """Return which effective bounds w (K,) meets with equality."""

@@ -1,7 +1,7 @@
 """Exactly uniform draws by shifted Dirichlet or exponentially tilted rejection, chosen by predicted acceptance."""
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import attrs
 import numpy as np
@@ -12,6 +12,7 @@ from andrea_core.simplex.box import Box, residual
 from andrea_core.simplex.fixup import fix_up, fix_up_rows
 from andrea_core.values import Integers, Mask, Vector
 
+REMEMBERED = 32
 MANY = 128
 BULK = 5000
 """From this many coordinates, and predicted attempts, on the halving chain repays its set-up."""
@@ -80,8 +81,12 @@ def _tilted(sampler: Sampler, rng: Generator, count: int) -> tuple[Vector, Mask]
     return tilt.attempt(sampler.u, sampler.theta, np.full(count, sampler.mass), rng)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def prepare(box: Box) -> Sampler:
-    """Return the sampler of a region: the method with the better predicted yield for its cost."""
+    """Return the sampler of a region: the method with the better predicted yield for its cost.
+
+    Kept for the boxes last asked for, by identity: the same bounds give the same box again (`feasibility.judge`).
+    """
     columns = box.free[np.argsort(box.width[box.free], kind="stable")]
     if box.is_point or len(columns) < 2:
         return Sampler("point", 1.0, box, columns, box.width[columns], 0.0, False, 0.0)

@@ -27,6 +27,18 @@ def variance_factor(y: Vector) -> Vector:
         return np.where(y < _SERIES, series, 1.0 / safe**2 - 0.25 / np.sinh(np.minimum(safe, 1400.0) / 2.0) ** 2)
 
 
+def means(u: Vector, theta: float) -> Vector:
+    """Return E[x] of each tilted coordinate on [0, u], u (m,)."""
+    result: Vector = u * mean_factor(theta * u)
+    return result
+
+
+def variances(u: Vector, theta: float) -> Vector:
+    """Return Var[x] of each tilted coordinate."""
+    result: Vector = u * u * variance_factor(theta * u)
+    return result
+
+
 def log_mass(theta: float, u: Vector) -> Vector:
     """Return log of M_i, the integral of exp(-theta x) over [0, u_i], for theta >= 0."""
     y = theta * u
@@ -55,8 +67,7 @@ def solve(u: Vector, mass: float) -> float:
 
 def log_density(theta: float, u: Vector) -> float:
     """Return the Gaussian approximation of the log density of the tilted sum at its mean."""
-    variance = float((u * u) @ variance_factor(theta * u))
-    return -0.5 * math.log(2.0 * math.pi * variance)
+    return -0.5 * math.log(2.0 * math.pi * float(variances(u, theta).sum()))
 
 
 def draw(u: Vector, theta: float, rng: Generator, count: int) -> Vector:

@@ -1,6 +1,7 @@
 """Vertices: the best one for a linear score by greedy filling, and all of them by walking along edges."""
 
 import math
+from collections.abc import Iterator
 
 import attrs
 import numpy as np
@@ -99,18 +100,19 @@ def _point(corner: _Corner, box: Box) -> Vector:
     return w
 
 
-def _neighbours(corner: _Corner, box: Box) -> list[_Corner]:
-    """Return the vertices at the other ends of the edges of a vertex."""
+def _neighbours(corner: _Corner, box: Box) -> Iterator[_Corner]:
+    """Yield the vertices at the other ends of the edges of a vertex."""
     pattern = np.frombuffer(corner.pattern, dtype=np.uint8)
     low = [int(j) for j in box.free if pattern[j] == LOW]
     high = [int(j) for j in box.free if pattern[j] == HIGH]
     if corner.between is None:
-        return [_exchange(corner, i, j, float(box.width[i]), float(box.width[j])) for i in low for j in high]
+        yield from (_exchange(corner, i, j, float(box.width[i]), float(box.width[j])) for i in low for j in high)
+        return
     f = corner.between
     inside = float(_point(corner, box)[f])
     filled, empty = inside - float(box.lower[f]), float(box.upper[f]) - inside
-    rising = [_exchange(corner, j, f, float(box.width[j]), filled) for j in low]
-    return rising + [_exchange(corner, f, j, empty, float(box.width[j])) for j in high]
+    yield from (_exchange(corner, j, f, float(box.width[j]), filled) for j in low)
+    yield from (_exchange(corner, f, j, empty, float(box.width[j])) for j in high)
 
 
 def _exchange(corner: _Corner, up: int, down: int, room: float, stock: float) -> _Corner:

@@ -2,8 +2,8 @@
 
 Each `check_...` takes a plugin as a scenario would build it and raises AssertionError with a message that says what
 the contract asks for. `names` are the sources of the little world it is tried in; give those that the plugin's settings
-name. The strategies (`regions`, `observations`, `outcomes`, `moments`) need the `hypothesis` package and are imported
-when first used.
+name. The strategies (`regions`, `grouped_regions`, `regions_with_rows`, `observations`, `outcomes`, `moments`) need the
+`hypothesis` package and are imported when first used.
 """
 
 from importlib import import_module
@@ -27,6 +27,8 @@ __all__ = [
 
 _STRATEGIES = {
     "regions": "andrea_core.testing.geometry",
+    "grouped_regions": "andrea_core.testing.grouped",
+    "regions_with_rows": "andrea_core.testing.grouped",
     "observations": "andrea_core.testing.strategies",
     "outcomes": "andrea_core.testing.strategies",
     "moments": "andrea_core.testing.strategies",

@@ -8,6 +8,7 @@ import numpy as np
 from andrea_core.contracts import ConstraintSet
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex import Region
+from andrea_core.terrain import lifts_floors
 from andrea_core.testing.calls import call, check_settings, fail
 from andrea_core.testing.worlds import NAMES, draw_region, frozen, make_context, make_sources
 from andrea_core.values import Context
@@ -19,7 +20,8 @@ def check_constraint_set(
     """Raise AssertionError, saying why, unless the constraint set keeps its contract on the simplex and random regions.
 
     Checked: it returns a region of the same sources, inside the given one; equal inputs give equal regions; the whole
-    simplex, at least, is left with a point. On a narrower region it may raise InfeasibleRegion.
+    simplex, at least, is left with a point. A set with `lifts_floors = True` may drop the floor of a source that it
+    excludes. On a narrower region it may raise InfeasibleRegion.
     """
     check_settings(constraint, "restrict")
     if not isinstance(getattr(constraint, "around_weights", None), bool):
@@ -52,7 +54,8 @@ def _check_inside(constraint: ConstraintSet, inner: Any, outer: Region, context:
         outer.names, inner.stated.lower, outer.stated.lower, inner.stated.upper, outer.stated.upper, strict=True
     )
     for name, floor, old_floor, cap, old_cap in bounds:
-        if floor < old_floor or cap > old_cap:
+        lifted = cap == 0 and lifts_floors(constraint)
+        if (floor < old_floor and not lifted) or cap > old_cap:
             fail(
                 constraint,
                 "restrict",

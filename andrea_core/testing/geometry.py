@@ -37,7 +37,18 @@ def feasible_bounds(draw: st.DrawFn, min_sources: int = 1, max_sources: int = 12
     Each source is free, bounded on one or both sides, pinned at its witness, excluded, within one unit or one float of
     it; now and then all floors or all caps equal the witness, which leaves a single point.
     """
-    names, witness, whole = _witness(draw, min_sources, max_sources)
+    return draw(bounds_around(*_witness(draw, min_sources, max_sources)))
+
+
+@st.composite
+def witnesses(draw: st.DrawFn, min_sources: int, max_sources: int) -> tuple[tuple[str, ...], list[int], int]:
+    """Draw names, integers k and their sum D: k / D is a point of the simplex."""
+    return _witness(draw, min_sources, max_sources)
+
+
+@st.composite
+def bounds_around(draw: st.DrawFn, names: tuple[str, ...], witness: list[int], whole: int) -> Stated:
+    """Draw bounds that hold the witness k / D."""
     forced = draw(st.sampled_from(("", "", "", "", "floors", "caps")))
     floors: dict[str, float] = {}
     caps: dict[str, float] = {}

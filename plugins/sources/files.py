@@ -15,11 +15,11 @@ def matching_files(name: str, patterns: Sequence[str]) -> list[Path]:
     `~` is the home folder, `**` crosses folders, and a relative pattern starts in the current directory.
 
     Raises:
-        CorpusError: a pattern matches no file.
+        CorpusError: a pattern matches no file, or starts in the home folder of nobody.
     """
     found: dict[Path, None] = {}
     for pattern in patterns:
-        whole = str(Path(pattern).expanduser())
+        whole = _expanded(name, pattern)
         names = sorted(glob.glob(whole, recursive=True))  # noqa: PTH207 (pathlib's takes no absolute pattern)
         paths = [path for path in map(Path, names) if path.is_file()]
         if not paths:
@@ -28,6 +28,15 @@ def matching_files(name: str, patterns: Sequence[str]) -> list[Path]:
             )
         found.update(dict.fromkeys(paths))
     return list(found)
+
+
+def _expanded(name: str, pattern: str) -> str:
+    try:
+        return str(Path(pattern).expanduser())
+    except RuntimeError:
+        raise CorpusError(
+            f"Source {name!r}: the home folder in {pattern!r} is not known. Write the whole path."
+        ) from None
 
 
 def files_fingerprint(name: str, patterns: Sequence[str], *settings: object) -> str:

@@ -44,6 +44,8 @@ def _parsed(line: str, path: Path, number: int) -> dict[str, Any]:
         row = json.loads(line)
     except ValueError as error:
         raise CorpusError(f"{path}:{number} is no valid JSON: {error}. Mend or remove the line.") from None
+    except RecursionError:
+        raise CorpusError(f"{path}:{number} nests too deep to be read. Mend or remove the line.") from None
     if not isinstance(row, dict):
         raise CorpusError(f'{path}:{number} is no JSON object. Each line must be one, such as {{"text": "..."}}.')
     return row

@@ -16,9 +16,12 @@ _BLOCK = 4  # neighbouring passages that stay on one side of the split
 
 def _known_encoding(_instance: Any, _attribute: "attrs.Attribute[Any]", value: str) -> None:
     try:
-        codecs.lookup(value)
-    except LookupError:
-        raise ValueError(f"must be a text encoding such as 'utf-8', got {value!r}") from None
+        decoder = codecs.getincrementaldecoder(value)()
+        is_text = isinstance(decoder.decode(b"a", final=True), str) and isinstance(b"a".decode(value), str)
+    except (LookupError, ValueError, TypeError):  # unknown, no decoder, or a codec that turns bytes into bytes
+        is_text = False
+    if not is_text:
+        raise ValueError(f"encoding must be a text encoding such as 'utf-8', got {value!r}") from None
 
 
 @attrs.frozen

@@ -8,7 +8,7 @@ from andrea_core import Moment, Proposal, Region
 from andrea_core.testing.geometry import feasible_bounds
 from andrea_core.testing.strategies import moments, observations, outcomes
 from andrea_core.testing.worlds import draw_ledger, make_context, make_sources
-from andrea_plugins.adjusts import RelativeFloors
+from andrea_plugins.adjusts import RelativeFloors, TrustRegion
 from andrea_plugins.constraints import Caps, Exclude, Floors
 from andrea_plugins.curricula import Staged, StageSpec
 from andrea_plugins.policies import Dice, Face, Fixed, Proportional, Random, Ucb1, Uniform
@@ -24,7 +24,11 @@ POLICIES = {
     "ucb1, a whole step": lambda names: Ucb1(c=100.0, step=1.0),
     "dice": lambda names: Dice((Face(share=0.3, policy=Random()), Face(share=0.7, policy=Ucb1()))),
 }
-ADJUSTS = {"none": lambda names: None, "relative floors": lambda names: RelativeFloors(dict.fromkeys(names[:2], 0.6))}
+ADJUSTS = {
+    "none": lambda names: None,
+    "relative floors": lambda names: RelativeFloors(dict.fromkeys(names[:2], 0.6)),
+    "trust region": lambda names: TrustRegion(0.05),
+}
 
 
 @st.composite

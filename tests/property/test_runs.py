@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from andrea_core.assembly import check_plan, new_run
+from andrea_core.assembly import new_run
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.layers import read_toml
+from andrea_core.plan import Plan
 from andrea_core.plugins import Catalogue
 from andrea_core.progress import Progress
 from andrea_core.runs.store import open_run
@@ -110,7 +111,7 @@ def test_whole_runs_stay_on_the_region_and_feed_no_excluded_source(
     }
     made = loaded(data, Catalogue.of([str(plugin)]), str)
     try:
-        check_plan(made)
+        Plan.of(made).check()
     except InfeasibleRegion:
         return  # refused before step 0, with an explanation: the other half of the promise
     experiment = new_run(made, folder / "run", Progress(), device="cpu", threads=1)

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from andrea_core import Region
-from andrea_core.report.projection import apart, polygon, principal, region_of, shadow
+from andrea_core.report.projection import polygon, principal, region_of, shadow
 from andrea_core.report.weights import corner_distance, effective_number
 
 NAMES = [f"s{k}" for k in range(6)]
@@ -81,11 +81,6 @@ def test_a_region_of_moving_bounds_covers_all_of_them() -> None:
 
 def test_bounds_that_leave_nothing_make_no_region() -> None:
     assert region_of(["x", "y"], np.array([[0.7, 0.7]]), np.ones((1, 2))) is None
-
-
-def test_labels_keep_apart_and_the_first_one_stays() -> None:
-    places = np.array([[0.0, 0.0], [0.01, 0.0], [0.01, 0.5], [0.4, 0.0]])
-    assert apart(places, 0.2, 0.1, [1, 0, 2, 3]) == [1, 2, 3]
 
 
 def test_parking_measures_are_exact_at_a_corner_and_at_the_centre() -> None:

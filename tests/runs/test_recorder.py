@@ -1,9 +1,13 @@
 """The recorder: what is read equals what was written, whatever was cut off and recorded again."""
 
+import shutil
+
 import numpy as np
+import pytest
 import zarr
 from hypothesis import given, settings, strategies as st
 
+from andrea_core.errors import RunError
 from andrea_core.runs import recorder as module
 from andrea_core.runs.recorder import Recorder
 from andrea_core.runs.tree import flatten, restore
@@ -88,3 +92,63 @@ def test_a_column_that_appears_late_is_blank_before(tmp_path):
     assert score.shape == (25, 2)
     assert np.isnan(score[:20]).all()
     assert score[20].tolist() == [20, 1]
+
+
+def two_chunks(path):
+    recorder = Recorder(path, {"sources": ["a"]})
+    feed(recorder, 0, 700)
+    recorder.flush()
+    return recorder, saved(recorder)
+
+
+def restored(path, state):
+    recorder = Recorder(path, {"sources": ["a"]})
+    recorder.restore(restore(*state, {}))
+    return recorder
+
+
+@pytest.mark.parametrize(
+    "array", ["steps/loss", "steps/tokens", "phases/weights", "phases/stage", "phases/notes/score"]
+)
+def test_a_full_chunk_that_is_gone_is_noticed_and_nothing_is_changed(tmp_path, array):
+    _, state = two_chunks(tmp_path / "r.zarr")
+    shutil.rmtree(tmp_path / f"r.zarr/{array}/c/0", ignore_errors=True)
+    (tmp_path / f"r.zarr/{array}/c/0").unlink(missing_ok=True)
+    before = contents(tmp_path / "r.zarr")
+
+    with pytest.raises(RunError, match=f"{array}, rows 0 to 511: the record is damaged"):
+        restored(tmp_path / "r.zarr", state)
+    same(before, contents(tmp_path / "r.zarr"))
+
+
+def test_a_record_that_is_gone_is_noticed(tmp_path):
+    _, state = two_chunks(tmp_path / "r.zarr")
+    shutil.rmtree(tmp_path / "r.zarr")
+
+    with pytest.raises(RunError, match=r"r\.zarr/phases/\w+: this part of the record is missing"):
+        restored(tmp_path / "r.zarr", state)
+
+
+def test_digests_go_on_over_a_restart_and_texts_have_theirs(tmp_path):
+    _, state = two_chunks(tmp_path / "r.zarr")
+    recorder = restored(tmp_path / "r.zarr", state)
+    feed(recorder, 700, 2600)  # the texts' first chunk is full now
+    recorder.flush()
+    later = saved(recorder)
+    restored(tmp_path / "r.zarr", later)
+    zarr.open_group(tmp_path / "r.zarr")["samples/text"][3] = "another text"
+
+    assert [len(digests) for name, digests in sorted(later[1].items()) if "digests" in name] == [5, 5, 5, 1, 1, 5, 5]
+    with pytest.raises(RunError, match="samples/text, rows 0 to 511"):
+        restored(tmp_path / "r.zarr", later)
+
+
+def test_blank_rows_of_a_late_column_and_odd_nans_are_not_taken_for_damage(tmp_path):
+    recorder = Recorder(tmp_path / "r.zarr", {})
+    odd = np.array([0x7FC00001, 0xFFC00000], np.uint32).view(np.float32)
+    for i in range(1100):
+        recorder["steps"].append({"loss": odd[i % 2], **({"late": np.int64(0)} if i > 600 else {})})
+        recorder.tick()
+    recorder.flush()
+
+    assert len(restored(tmp_path / "r.zarr", saved(recorder))["steps"]) == 1100

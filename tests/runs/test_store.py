@@ -12,6 +12,8 @@ import zarr
 
 from andrea_core import RunError, open_run
 
+_EMPTY = ["Notes(nothing)", "Probes(nothing)"]
+
 
 @pytest.fixture(scope="module")
 def synthetic() -> ModuleType:
@@ -95,6 +97,44 @@ def test_samples_events_notes_and_probes_are_frames_too(folder: Path) -> None:
     assert "by_source_chat" in run.frame("probes/sharpness").columns
 
 
+def test_tables_and_mappings_print_names_rows_and_shapes_and_no_contents(folder: Path) -> None:
+    run = open_run(folder)
+    rows = run.phases.rows
+    assert repr(run.steps) == "Table(300 rows: grad_norm (300,), loss (300,), lr (300,), tokens (300,))"
+    assert f"weights ({rows}, 16)" in repr(run.phases)
+    assert repr(run.notes) == f"Notes(score ({rows}, 16), vertex ({rows}, 16))"
+    assert repr(run.probes).startswith("Probes(sharpness Table(")
+    for shown in (run.steps, run.phases, run.notes, run.probes, run.evals, run.samples, run.events):
+        assert len(repr(shown)) < 600
+        assert "object at" not in repr(shown)
+        assert str(shown) == repr(shown)
+
+
+def test_printing_a_table_reads_no_array(folder: Path) -> None:
+    steps = open_run(folder).steps
+    assert repr(steps)
+    assert steps._cache == {}
+
+
+def test_an_unknown_note_or_probe_names_what_there_is(folder: Path) -> None:
+    with pytest.raises(KeyError, match="'logit' was not recorded; there is score, vertex"):
+        open_run(folder).notes["logit"]
+    with pytest.raises(KeyError, match="'heat' was not recorded; there is sharpness"):
+        open_run(folder).probes["heat"]
+
+
+def test_step_counts_finished_steps_in_every_frame_as_documented(folder: Path) -> None:
+    run = open_run(folder)
+    phases, steps, evals = run.frame("phases"), run.frame("steps"), run.frame("evals")
+    for phase in (phases.iloc[0], phases.iloc[3]):
+        part = steps.loc[phase["start"] + 1 : phase["until"]]
+        assert len(part) == phase["steps"]
+        inside = run.steps["loss"][phase["start"] : phase["start"] + phase["steps"]]
+        assert part["loss"].to_numpy() == pytest.approx(inside)
+    assert (run.weights.index == phases["start"]).all()
+    assert (evals["step"].iloc[0], evals["step"].iloc[-1]) == (0, phases["until"].iloc[-1])
+
+
 def test_an_unknown_frame_or_array_names_what_there_is(folder: Path) -> None:
     run = open_run(folder)
     with pytest.raises(RunError, match=r"no frame 'weigths'; there is steps, phases, .*weights"):
@@ -110,6 +150,7 @@ def test_a_run_killed_before_its_first_step_has_no_rows_anywhere(tmp_path: Path,
     assert run.phases["weights"].shape == (0, 2)
     assert run.steps["loss"].shape == (0,)
     assert (dict(run.notes), dict(run.probes)) == ({}, {})
+    assert [repr(part) for part in (run.steps, run.notes, run.probes)] == ["Table(0 rows)", *_EMPTY]
     assert run.weights.shape == (0, 2)
     assert [len(run.frame(name)) for name in ("steps", "phases", "evals", "samples", "events")] == [0] * 5
 

@@ -183,6 +183,19 @@ def test_projection_of_the_documented_example_has_the_known_value():
     assert w[0] == 0.5
 
 
+@settings(max_examples=200)
+@given(region_and(vectors))
+def test_plain_numbers_arrays_and_the_search_over_breakpoints_find_the_same_point(case):
+    region, v = case
+    out = [f"out-{i}" for i in range(40)]
+    bounds = [dict(zip(region.names, side, strict=True)) for side in (region.stated.lower, region.stated.upper)]
+    many = Region.of([*region.names, *out], *bounds, out)
+    by_numbers, by_arrays = region.project(v), many.project([*v, *np.zeros(40)])[: len(v)]
+    by_search = region.project(np.tile(v, (20, 1)))[0]
+    np.testing.assert_allclose(by_arrays, by_numbers, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(by_search, by_numbers, rtol=0, atol=1e-15)
+
+
 def test_flat_dual_gives_the_corner_that_bounds_allow():
     region = Region.of("abc", floors={"b": 0.25, "c": 0.25}, caps={"a": 0.5})
     assert region.project([100.0, -100.0, -100.0]).tolist() == [0.5, 0.25, 0.25]

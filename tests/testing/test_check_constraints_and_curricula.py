@@ -52,6 +52,18 @@ class Undecided(AroundWeights):
 
 
 @attrs.frozen
+class Unfloors(AroundWeights):
+    """Drops floors without taking the sources out: `lifts_floors` does not allow that."""
+
+    lifts_floors = True
+
+    def restrict(self, region, context):
+        return Region.of(
+            region.names, exclude=[n for n, cap in zip(region.names, region.upper, strict=True) if cap == 0]
+        )
+
+
+@attrs.frozen
 class Crashes(AroundWeights):
     def restrict(self, region, context):
         return region.restrict(caps={"zzz": 0.5})
@@ -68,6 +80,7 @@ def test_constraint_sets_that_keep_the_contract_pass(constraint):
     ("constraint", "message"),
     [
         (Widens(), r"widened source '.' .* use `region\.restrict\(\.\.\.\)`, not `Region\.of"),
+        (Unfloors(), "widened source"),
         (Renames(), "must return a region of the same sources"),
         (Shuts(), "leaves nothing even of the whole simplex"),
         (Moody(), "equal region and context gave another region"),

@@ -197,7 +197,7 @@ BAD = [
     (WritesInPropose(), "propose: changed the state; only `update` makes a new one"),
     (WritesItsInput(), "inputs are read-only, work on a copy"),
     (ListState(), r"state\.phases holds a list, which no checkpoint can keep"),
-    (ObjectState(), "start: state is an array of object"),
+    (ObjectState(), "start: state holds an array of object"),
     (LateClass(), "the state that `start` returns must have the classes of every later one"),
     (Fragile(), "Fragile.update: raised OverflowError: too large; an exception here stops the run"),
     (Greedy(), "needs: asks for the answers; only"),

@@ -1,0 +1,73 @@
+"""Whether a record still holds what was written: a digest of each full chunk, and errors that name the damaged part."""
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from andrea_core.errors import AndreaError, RunError
+
+RESTORE = "restore the folder from a copy, or start the run anew with `andrea run`"
+
+
+@contextmanager
+def readable(what: object, *, besides: type[Exception] = AndreaError) -> Iterator[None]:
+    """Turn whatever zarr raises at a torn part of the record into one RunError that names it; `besides` passes."""
+    try:
+        yield
+    except (AndreaError, besides):
+        raise
+    except Exception as error:  # zarr and its codecs raise RuntimeError, ValueError, KeyError, OSError, ...
+        reason = str(error) or type(error).__name__
+        where = str(what).removeprefix("file://")
+        raise RunError(f"{where}: this part of the record is damaged ({reason}); {RESTORE}") from error
+
+
+def layout(array: Any) -> str:
+    """Return an array's type and the shape of one row as a text."""
+    kind = "text" if array.dtype.kind in "OTU" else str(array.dtype)
+    return f"{kind} {tuple(array.shape[1:])}"
+
+
+def digest(block: Any) -> int:
+    """Return the CRC-32 of some rows; every NaN counts as the same, since a blank chunk may not keep its bits."""
+    rows = np.asarray(block)
+    if rows.dtype.kind in "OTU":
+        return zlib.crc32("\0".join(map(str, rows.tolist())).encode())
+    if rows.dtype.kind == "f":
+        rows = np.where(np.isnan(rows), rows.dtype.type(np.nan), rows)
+    return zlib.crc32(np.ascontiguousarray(rows).tobytes())
+
+
+def blank_digest(array: Any, rows: int) -> int:
+    """Return the digest of rows that hold nothing but the array's fill value."""
+    dtype = object if layout(array).startswith("text") else array.dtype
+    return digest(np.full((rows, *array.shape[1:]), array.fill_value, dtype))
+
+
+def check_array(array: Any, expected: str, digests: Sequence[int], chunk: int) -> None:
+    """Check an array's type, row shape and full chunks; raises RunError that names the array and the rows."""
+    where = str(array.store_path).removeprefix("file://")
+    if layout(array) != expected:
+        raise RunError(f"{where}: the record is damaged: it is {layout(array)}, not {expected}; {RESTORE}")
+    for index, written in enumerate(map(int, digests)):
+        rows = slice(index * chunk, (index + 1) * chunk)
+        name = f"{where}, rows {rows.start} to {rows.stop - 1}"
+        with readable(name):
+            found = digest(array[rows])
+        if found != written:
+            raise RunError(f"{name}: the record is damaged: these rows are not what was written; {RESTORE}")
+
+
+def check_table(arrays: Mapping[str, Any], state: Mapping[str, Any], chunk: int, where: str) -> None:
+    """Check that a table on disk holds what a checkpoint says was written before its unfinished chunk.
+
+    An array that is missing passes when the checkpoint holds all its rows. Raises RunError.
+    """
+    for key, expected in state["layout"].items():
+        if key in arrays:
+            check_array(arrays[key], expected, state["digests"].get(key, ()), chunk)
+        elif state["start"]:
+            raise RunError(f"{where}/{key}: this part of the record is missing; {RESTORE}")

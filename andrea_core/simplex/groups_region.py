@@ -1,0 +1,132 @@
+"""The region with group bounds: the methods of a region, each exact for disjoint groups as well."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from andrea_core.simplex import checking, groups_centres, groups_faces, groups_projection
+from andrea_core.simplex.box import exact_sum
+from andrea_core.simplex.divergence import kullback_leibler, kullback_leibler_rows
+from andrea_core.simplex.groups_box import Groups
+from andrea_core.simplex.groups_sampling import GroupSampler
+from andrea_core.simplex.projection import euclidean, euclidean_rows
+from andrea_core.simplex.region import Active, Ball, Region
+from andrea_core.values import Vector
+
+if TYPE_CHECKING:
+    from andrea_core.simplex.groups_feasibility import GroupVerdict
+
+_PROJECTIONS = {"euclidean": (euclidean, euclidean_rows), "kl": (kullback_leibler, kullback_leibler_rows)}
+
+
+@attrs.frozen(eq=False, slots=False)
+class GroupedRegion(Region):
+    """A region whose disjoint groups of sources have bounds on their summed weight; made by `Region.of(groups=...)`.
+
+    As for every region, bounds of sources hold bitwise, excluded sources are +0.0 and `math.fsum` of the weights is
+    1.0; `math.fsum` of a group is within its bounds to one unit in the last place. `lower` and `upper` are tightened by
+    what the groups imply.
+    """
+
+    @property
+    def groups(self) -> Groups:
+        """The parts of the region, each with the window of its total; sources of no group are the last part."""
+        return cast("GroupVerdict", self._verdict).groups
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the region: the free sources, less one for each sum that is fixed."""
+        return self.groups.dimension
+
+    @cached_property
+    def centre(self) -> Vector:
+        """(K,) totals with equal relative slack, and weights with equal relative slack in each group."""
+        return groups_centres.relative(self.groups)
+
+    def chebyshev(self) -> Ball:
+        """Return the centre (K,) and the radius of a largest ball inside the region (Euclidean, in the affine hull)."""
+        return Ball(*groups_centres.chebyshev(self.groups))
+
+    def project(self, v: npt.ArrayLike, divergence: str = "euclidean") -> Vector:
+        """Return the nearest weights to v (K,), or to each row of v (N, K), as `Region.project` does."""
+        if divergence not in _PROJECTIONS:
+            raise ValueError(f"divergence must be one of {', '.join(_PROJECTIONS)}, got {divergence!r}")
+        values = checking.finite(v, len(self.names))
+        if divergence == "kl" and (values < 0).any():
+            raise ValueError("project under kl: entries must not be negative")
+        single, batch = _PROJECTIONS[divergence]
+        if values.ndim == 1:
+            return values.copy() if self.contains(values) else groups_projection.nearest(values, self.groups, single)
+        made = groups_projection.nearest_rows(values, self.groups, single, batch)
+        for i, row in enumerate(values):
+            if self.groups.holds(row):
+                made[i] = row
+        return made
+
+    def vertex(self, scores: npt.ArrayLike) -> Vector:
+        """Return the vertex that maximises the sum of scores * w, for scores (K,) or each row of scores (N, K).
+
+        Ties go to the smaller index. Infinite scores rank first or last; raises ValueError for NaN.
+        """
+        values = checking.ranked(scores, len(self.names))
+        if values.ndim == 1:
+            return groups_projection.vertex(values, self.groups)
+        return np.array([groups_projection.vertex(row, self.groups) for row in values]).reshape(values.shape)
+
+    def vertices(self, limit: int = 10_000) -> Vector:
+        """Return all vertices (V, K), in falling lexicographic order; AndreaError if there are more than `limit`."""
+        return groups_faces.every(self.groups, limit)
+
+    @cached_property
+    def sampler(self) -> GroupSampler:  # type: ignore[override]
+        """How draws are made: `method`, the predicted `acceptance` and, group by group, `acceptances`."""
+        return GroupSampler(self.groups)
+
+    def sample(self, rng: Generator, n: int | None = None) -> Vector:
+        """Return one draw (K,) or n draws (n, K), independent and exactly uniform on the region."""
+        rows = self.sampler.draw(rng, 1 if n is None else n)
+        return rows[0] if n is None else rows
+
+    def contains(self, w: npt.ArrayLike) -> bool:
+        """Return whether w (K,) is legal: bounds bitwise, the exact sum, group totals to one unit in the last place."""
+        values = np.asarray(w, dtype=np.float64)
+        return values.shape == self.lower.shape and self.groups.holds(values)
+
+    def check(self, w: npt.ArrayLike) -> list[str]:
+        """Return what is wrong with w (K,), one sentence each, empty for legal weights."""
+        values = np.asarray(w, dtype=np.float64)
+        if self.contains(values):
+            return []
+        found = super().check(values)
+        if values.shape != self.lower.shape or self.is_point or not np.isfinite(values).all():
+            return found
+        for part, group in zip(self.groups.parts, self.stated.groups, strict=False):
+            total = exact_sum(values[part.members])
+            if not part.admits(total):
+                floor, cap = self.stated.group_floor(group), self.stated.group_cap(group)
+                side = f"below the {floor}" if total < part.at_least else f"above the {cap}"
+                found.append(f"{self.stated.label(group.members)} = {total!r} is {side}")
+        return found
+
+    def offence(self, w: Vector) -> float:
+        """Return the largest amount by which w (K,) breaks a bound or misses the sum, 0.0 for none."""
+        totals = [(float(w[part.members].sum()), part) for part in self.groups.parts]
+        return max(super().offence(w), *(max(part.at_least - x, x - part.at_most) for x, part in totals))
+
+    def settle(self, w: Vector) -> Vector:
+        """Return w (K,), which offends by rounding at most, moved into the region by about as much."""
+        return self.groups.settle(w)
+
+    def active_groups(self, w: npt.ArrayLike) -> Active:
+        """Return which groups (G,), in the order of `stated.groups`, have their total at the low or the high edge."""
+        low, high = groups_faces.met(checking.finite(w, len(self.names)), self.groups)
+        count = len(self.stated.groups)
+        return Active(low[:count], high[:count])
+
+    def face_dimension(self, w: npt.ArrayLike) -> int:
+        """Return the dimension of the smallest face that holds w (K,)."""
+        return groups_faces.dimension(checking.finite(w, len(self.names)), self.groups)

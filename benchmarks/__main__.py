@@ -1,0 +1,24 @@
+"""Picks a benchmark by name: python benchmarks [overhead | geometry | trainer | mutants | soak] [its arguments]."""
+
+import sys
+from importlib import import_module
+
+MODULES = {
+    "overhead": "overhead",
+    "geometry": "geometry",
+    "trainer": "trainer_speed",
+    "mutants": "mutants",
+    "soak": "soak",
+}
+
+
+def main() -> None:
+    name = sys.argv[1] if len(sys.argv) > 1 else "overhead"
+    if name not in MODULES:
+        sys.exit(f"no benchmark is called {name!r}; there are {', '.join(MODULES)}")
+    sys.argv = [name, *sys.argv[2:]]
+    sys.exit(import_module(MODULES[name]).main())
+
+
+if __name__ == "__main__":
+    main()
