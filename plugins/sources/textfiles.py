@@ -17,7 +17,7 @@ _BLOCK = 4  # neighbouring passages that stay on one side of the split
 def _known_encoding(_instance: Any, _attribute: "attrs.Attribute[Any]", value: str) -> None:
     try:
         decoder = codecs.getincrementaldecoder(value)()
-        is_text = isinstance(decoder.decode(b"a", final=True), str) and isinstance(b"a".decode(value), str)
+        is_text = decoder.decode("a".encode(value), final=True) == "a"
     except (LookupError, ValueError, TypeError):  # unknown, no decoder, or a codec that turns bytes into bytes
         is_text = False
     if not is_text:

@@ -84,6 +84,11 @@ def test_equal_texts_without_group_fall_on_one_side(reader: Any) -> None:
     [
         ([], [], r"'mine' has no documents"),
         (["a", "b"], ["g", "g"], r"'mine' is too small to hold text out: all of its 2 documents"),
+        ([""] * 40, [], r"All documents of source 'mine' are empty"),
+        ([""] * 40, [f"g{number}" for number in range(40)], r"All documents of source 'mine' are empty"),
+        (["text", *[""] * 40], [f"g{number}" for number in range(41)], r"'mine' is too small to hold text out"),
+        (["fine", 5], [], r"The text of document 2 of source 'mine' is no text: 5"),
+        (["a", "b"], ["fine", "\ud800"], r"Document 2 of source 'mine'.*character 0 of its group"),
         (["fine", "bad \ud800"], [], r"Document 2 of source 'mine' cannot be written as UTF-8.*character 4"),
     ],
 )

@@ -70,6 +70,11 @@ constraints = st.lists(
             lambda caps: {"use": "caps", "caps": caps}
         ),
         st.sampled_from(NAMES).map(lambda name: {"use": "exclude", "sources": [name]}),
+        st.sampled_from([0.2, 1 / 3, 0.5]).map(
+            lambda least: {"use": "groups", "groups": [{"sources": ["birds", "clocks"], "at_least": least}]}
+        ),
+        st.just({"use": "max_change", "delta": 0.1}),
+        st.just({"use": "epoch_cap", "epochs": 0.05}),
     ),
     max_size=2,
 )

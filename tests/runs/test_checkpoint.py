@@ -1,8 +1,12 @@
 """Checkpoints: whole or not there, verified, and the newest valid one is found."""
 
+import hashlib
+import json
+
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 
 from andrea_core.errors import RunError
 from andrea_core.runs.checkpoint import Checkpoint, CheckpointFolder
@@ -75,3 +79,50 @@ def test_nothing_is_left_of_a_checkpoint_whose_writing_failed(folder, monkeypatc
 
 def test_no_valid_checkpoint_is_said(tmp_path):
     assert CheckpointFolder(tmp_path).newest_valid() == (None, [])
+
+
+@pytest.mark.parametrize("damaged", [30, 40, 50])
+def test_damaged_checkpoints_do_not_count_and_later_ones_go(folder, damaged):
+    for step in (40, 50):
+        folder.save(checkpoint(step), keep=9)
+    for step in range(damaged, 60, 10):
+        (folder.path(step) / "model.safetensors").write_bytes(b"")
+    later = CheckpointFolder(folder.folder)  # as a new process sees them
+    start, _ = later.newest_valid()
+    later.save(checkpoint(start + 5), keep=2)
+
+    assert later.steps() == [0, start, start + 5]
+
+
+def test_a_damaged_checkpoint_between_good_ones_does_not_count(folder):
+    (folder.path(20) / "model.safetensors").write_bytes(b"")
+    later = CheckpointFolder(folder.folder)
+    later.save(checkpoint(40), keep=3)
+
+    assert later.steps() == [0, 10, 20, 30, 40]
+    assert later.newest_valid() == (40, [])
+
+
+def test_values_of_another_step_or_version_are_refused(folder):
+    for change, reason in (({"format": 1}, "another version of andrea"), ({"step": 20}, "values of step 30")):
+        file = folder.path(30) / "state.json"
+        old = file.read_text(encoding="utf-8")
+        file.write_text(json.dumps({**json.loads(old), **change}), encoding="utf-8")
+        manifest = json.loads((folder.path(30) / "manifest.json").read_text(encoding="utf-8"))
+        manifest["state.json"] = hashlib.sha256(file.read_bytes()).hexdigest()
+        (folder.path(30) / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+        with pytest.raises(RunError, match=reason):
+            folder.load(30)
+        file.write_text(old, encoding="utf-8")
+
+
+def test_a_disk_that_is_full_leaves_the_older_ones(folder, monkeypatch):
+    def refuse(*_arguments):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("safetensors.torch.save_file", refuse)
+    with pytest.raises(SafetensorError):
+        folder.save(checkpoint(40), keep=1)
+    assert folder.newest_valid() == (30, [])
+    assert [path.name for path in folder.folder.iterdir() if "40" in path.name] == []

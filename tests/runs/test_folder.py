@@ -8,7 +8,7 @@ from filelock import FileLock
 from safetensors import SafetensorError
 
 from andrea_core.errors import RunError
-from andrea_core.runs.checkpoint import Checkpoint
+from andrea_core.runs.checkpoint import Checkpoint, CheckpointFolder
 from andrea_core.runs.files import disk_errors, whole_folder, write_text
 from andrea_core.runs.folder import RunFolder
 
@@ -47,9 +47,11 @@ class TestCreate:
             with pytest.raises(RunError, match="holds this run already, up to step 7; go on with"):
                 create(path)
 
-    def test_what_another_attempt_left_before_its_first_checkpoint_is_started_over(self, tmp_path):
+    @pytest.mark.parametrize("unwritten", [(), ("scenario.toml",), ("scenario.toml", "run.json")], ids=len)
+    def test_what_another_attempt_left_before_its_first_checkpoint_is_started_over(self, tmp_path, unwritten):
         create(tmp_path / "run").release()
-        (tmp_path / "run/run.json").unlink()
+        for name in unwritten:
+            (tmp_path / "run" / name).unlink()
 
         create(tmp_path / "run").release()
         assert json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))["digest"] == DIGEST
@@ -68,7 +70,7 @@ class TestCreate:
 
         with pytest.raises(RunError, match="holds no run"):
             create(path)
-        assert RunFolder._lock(path).checkpoints.steps() == [7]
+        assert CheckpointFolder(path / "checkpoints").steps() == [7]
 
     @pytest.mark.parametrize(
         ("name", "reason"),

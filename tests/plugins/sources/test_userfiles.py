@@ -194,3 +194,35 @@ def test_data_set_faults_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(CorpusError, match=r"andrea\[hf\]"):
         list(HuggingFace("some/set").documents("mine"))
+
+
+@pytest.mark.parametrize("encoding", ["rot13", "hex", "base64", "undefined", "nonsense", "", "a\0b"])
+def test_an_encoding_that_makes_no_text_is_refused(encoding: str) -> None:
+    with pytest.raises(ValueError, match="encoding must be a text encoding"):
+        Text(("a.txt",), encoding=encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16", "cp1252", "shift_jis"])
+def test_encodings_of_text_are_taken(here: Path, encoding: str) -> None:
+    (here / "a.txt").write_text("plain text", encoding=encoding)
+    assert [document.text for document in Text(("a.txt",), encoding=encoding).documents("mine")] == ["plain text"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"), [("unicode_escape", rb"lone \ud800 half"), ("idna", b"xn--\xff"), ("utf-7", b"+2AA-")]
+)
+def test_bytes_that_a_codec_cannot_turn_into_text_are_named(here: Path, encoding: str, data: bytes) -> None:
+    (here / "a.txt").write_bytes(data)
+    with pytest.raises(CorpusError, match=rf"a\.txt is not {encoding}"):
+        list(Text(("a.txt",), encoding=encoding).documents("mine"))
+
+
+def test_a_home_folder_that_nobody_has_is_refused() -> None:
+    with pytest.raises(ValueError, match="files must start in a known home folder"):
+        Text(("~nobody-has-this-name/x",))
+
+
+def test_json_that_nests_too_deep_is_named(here: Path) -> None:
+    (here / "a.jsonl").write_text("[" * 100_000 + "\n")
+    with pytest.raises(CorpusError, match="jsonl:1 nests too deep"):
+        list(Jsonl(("a.jsonl",)).documents("mine"))
