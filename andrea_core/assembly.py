@@ -1,7 +1,6 @@
 """Builds a run out of its parts, new or resumed: folder, corpus, streams, trainer, probes, record."""
 
 import gc
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from andrea_core.errors import AndreaError, PluginError, RunError
 from andrea_core.plan import Plan
 from andrea_core.plugins import Catalogue
 from andrea_core.progress import Progress
-from andrea_core.runs.files import write_text
+from andrea_core.runs.files import disk_errors, remove, write_text
 from andrea_core.runs.folder import SCENARIO, TOKENIZER, RunFolder, new_name
 from andrea_core.scenario import Loaded, Scenario, load_resolved
 from andrea_core.values import Sources
@@ -199,6 +198,7 @@ def _refuse_other_text(facts: dict[str, Any], corpus: "Corpus") -> None:
 
 def _clear(folder: RunFolder) -> None:
     """Start over: nothing of an earlier attempt in this folder may be mixed into the new record."""
-    for leftover in (folder.store, folder.checkpoints.folder):
-        shutil.rmtree(leftover, ignore_errors=True)
-    folder.checkpoints.folder.mkdir()
+    with disk_errors(str(folder.path)):
+        for leftover in (folder.store, folder.checkpoints.folder):
+            remove(leftover)
+        folder.checkpoints.folder.mkdir(exist_ok=True)

@@ -59,7 +59,7 @@ def read_toml(path: Path) -> Tree:
         raise ScenarioError(f"{path} is not valid TOML: {error}") from error
     except ValueError as error:  # what Python refuses though TOML's grammar allows it: integers of thousands of digits
         raise ScenarioError(
-            f"{path} cannot be read: it holds a value out of all bounds ({first_words(error)}); mend it"
+            f"{path} cannot be read: a value out of all bounds ({first_words(error)}); mend it"
         ) from error
     except RecursionError as error:
         raise ScenarioError(_too_deep(str(path))) from error

@@ -79,6 +79,11 @@ def test_python_without_assertions_is_refused_at_the_start(tiny, tmp_path, comma
     [
         (OSError(5, "Input/output error", "disk"), "error: disk: Input/output error"),
         (MemoryError(), "error: there is not enough memory"),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: 9 bytes\nmore"),
+            "error: there is not enough memory (D",
+        ),
+        (RuntimeError("CUDA out of memory. Tried 9 GiB"), "error: there is not enough memory (CUDA"),
         (RecursionError("too deep"), "error: RecursionError: too deep (line "),
         (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates"), "error: UnicodeEncodeError: "),
         (SystemExit(0), "error: a plugin or library ended the program (exit code 0)"),

@@ -1,6 +1,7 @@
 """The command line: `andrea run | resume | show | region | plugins | report | generate | corpus`."""
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -80,9 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = _say(f"error: a plugin or library ended the program (exit code {error.code!r}); mend it", BAD_INPUT)
     except (OSError, UnicodeError, MemoryError, RecursionError) as error:
         code = _say(f"error: {_last_resort(error)}", BAD_INPUT)
-    except Exception:
-        traceback.print_exc()
-        code = _say("This is a fault in andrea or in a plugin. Please report it with the lines above.", UNFORESEEN)
+    except Exception as error:
+        code = _unforeseen(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -94,6 +94,14 @@ def _expected(error: BaseException) -> int:
     if isinstance(error, AndreaError):
         return _say(f"error: {error}", BAD_INPUT)
     return _say("interrupted" if isinstance(error, KeyboardInterrupt) else "stopped", INTERRUPTED)
+
+
+def _unforeseen(error: Exception) -> int:
+    """Show an error that nobody foresaw; PyTorch says in a RuntimeError that memory ran out."""
+    if isinstance(error, RuntimeError) and re.search("can't allocate memory|out of memory", str(error)):
+        return _say(f"error: {_last_resort(MemoryError(str(error).partition(chr(10))[0]))}", BAD_INPUT)
+    traceback.print_exc()
+    return _say("This is a fault in andrea or in a plugin. Please report it with the lines above.", UNFORESEEN)
 
 
 def _last_resort(error: BaseException) -> str:

@@ -62,7 +62,8 @@ class CheckpointFolder:
         for step in self.steps():
             if step >= checkpoint.step:
                 self._remove(step)
-        remove(target)  # whatever else stands in the place
+        for left in self.folder.glob(".step_*.partial"):  # of a process that was killed while it wrote
+            remove(left)
         with whole_folder(target) as aside:
             save_tensors(dict(checkpoint.model), aside / _MODEL)
             save_tensors(dict(checkpoint.optimizer), aside / _OPTIMIZER)

@@ -10,7 +10,7 @@ import zarr
 
 from andrea_core.errors import RunError
 from andrea_core.runs.files import disk_errors
-from andrea_core.runs.soundness import RESTORE, blank_digest, check_table, digest, layout, readable
+from andrea_core.runs.soundness import RESTORE, blank_digest, check_descriptions, check_table, digest, layout, readable
 
 CHUNK = 512
 
@@ -128,6 +128,7 @@ class Recorder:
     def __init__(self, path: Path, attributes: Mapping[str, Any], *, every_seconds: float | None = None):
         if path.exists() and not path.is_dir():
             raise RunError(f"{path} is a file where the record should be; {RESTORE}")
+        check_descriptions(path, deep=True)
         with disk_errors(str(path)), readable(path, besides=OSError):
             self._root = zarr.open_group(path, mode="a")
             self._root.attrs.update(dict(attributes))

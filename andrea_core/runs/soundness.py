@@ -1,8 +1,10 @@
-"""Whether a record still holds what was written: a digest of each full chunk, and errors that name the damaged part."""
+"""Whether a record holds what was written: a digest of each full chunk, and errors that name what is damaged."""
 
+import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,18 @@ def readable(what: object, *, besides: type[Exception] = AndreaError) -> Iterato
         reason = str(error) or type(error).__name__
         where = str(what).removeprefix("file://")
         raise RunError(f"{where}: this part of the record is damaged ({reason}); {RESTORE}") from error
+
+
+def check_descriptions(folder: Path, *, deep: bool = False) -> None:
+    """Raise RunError that names a torn zarr.json in a folder of the record or one below it (`deep`: anywhere below).
+
+    zarr reads the members of a group at the same time, and complains of the others' reading when one is torn.
+    """
+    for path in sorted([folder / "zarr.json", *folder.glob("**/zarr.json" if deep else "*/zarr.json")]):
+        with readable(path), suppress(FileNotFoundError):
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(found, dict) or found.get("node_type") not in ("group", "array"):
+                raise ValueError("it describes neither a group nor an array")
 
 
 def layout(array: Any) -> str:

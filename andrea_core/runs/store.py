@@ -11,7 +11,7 @@ import numpy as np
 import zarr
 
 from andrea_core.errors import RunError
-from andrea_core.runs.soundness import readable
+from andrea_core.runs.soundness import check_descriptions, readable
 from andrea_core.runs.table import Array, Named, Table
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class Run:
     def probes(self) -> Mapping[str, Table]:
         """Each probe's measurements, with `step` (finished by then), by the probe's name."""
         group = self._group("probes")
+        check_descriptions(self.folder / STORE / "probes")
         with readable(self.folder / STORE / "probes"):
             names = [] if group is None else sorted(str(name) for name in group.group_keys())
         tables = {name: self._table(f"probes/{name}", {"step": ()}) for name in names}

@@ -6,8 +6,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 import zarr
+from zarr.storage import LocalStore
 
-from andrea_core.runs.soundness import readable
+from andrea_core.runs.soundness import check_descriptions, readable
 
 Array = npt.NDArray[Any]
 Value = TypeVar("Value")
@@ -34,6 +35,8 @@ class Table(Mapping[str, Array]):
         self._cache: dict[str, Array] = {}
         self.rows: int = min((array.shape[0] for array in self._arrays.values()), default=0)
         self.rows = min((self._filled(name) for name in never_blank if name in self._arrays), default=self.rows)
+        if not self.rows:
+            self._arrays = {}
 
     def __getitem__(self, name: str) -> Array:
         if name in self._cache:
@@ -85,6 +88,8 @@ class Table(Mapping[str, Array]):
 
 
 def _members(group: zarr.Group) -> dict[str, zarr.Array[Any]]:
+    if isinstance(group.store, LocalStore):
+        check_descriptions(group.store.root / group.path)
     with readable(group.store_path):
         return {str(name): array for name, array in group.arrays()}
 

@@ -57,6 +57,14 @@ class TestReport:
 
         assert "this part of the record is damaged" in write_report(run).read_text(encoding="utf-8")
 
+    @pytest.mark.parametrize(
+        "array", ["phases/trained", "phases/weights", "phases/start", "steps/tokens", "steps/loss"]
+    )
+    def test_rows_that_are_gone_leave_a_report_of_the_rest(self, run, array):
+        shutil.rmtree(run / f"run.zarr/{array}/c")
+
+        assert "<h2>Scenario</h2>" in write_report(run).read_text(encoding="utf-8")
+
     def test_a_torn_head_is_one_error(self, run):
         (run / "run.zarr/zarr.json").write_bytes(b"")
 
