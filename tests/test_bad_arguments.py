@@ -80,7 +80,7 @@ def test_python_without_assertions_is_refused_at_the_start(tiny, tmp_path, comma
         (OSError(5, "Input/output error", "disk"), "error: disk: Input/output error"),
         (MemoryError(), "error: there is not enough memory"),
         (
-            RuntimeError("DefaultCPUAllocator: can't allocate memory: 9 bytes\nmore"),
+            RuntimeError("DefaultCPUAllocator: can't allocate memory\nmore"),
             "error: there is not enough memory (D",
         ),
         (RuntimeError("CUDA out of memory. Tried 9 GiB"), "error: there is not enough memory (CUDA"),
