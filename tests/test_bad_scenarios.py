@@ -132,7 +132,7 @@ def test_a_chain_of_extends_may_be_long_but_not_endless(tiny):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "  ", ".", "..", "../up", "/tmp/x", "a\\b", "a\nb", "a\x7fb", "x" * 101, "字" * 70, "\u2028", "a\0b"]
+    "name", ["", "  ", ".", "..", "../up", "/else/x", "a\\b", "a\nb", "a\x7fb", "x" * 101, "字" * 70, "\u2028", "a\0b"]
 )
 def test_a_name_that_is_no_folder_name_is_refused(tiny, name):
     escaped = "".join(f"\\u{ord(sign):04x}" for sign in name)
