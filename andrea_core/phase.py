@@ -184,8 +184,10 @@ class Director:
             events += [("source_in", f"{names[i]} may receive mass again") for i in back]
         events += [("floor_dropped", text) for text in dropped(region)]
         owed = np.flatnonzero(~now & (np.abs(state.sampler.carry) > 1e-9))  # less is rounding
-        events += [
-            ("debt_forgiven", f"{names[i]} was owed {state.sampler.carry[i]:.4f} rows and is now excluded")
-            for i in owed
-        ]
+        events += [("debt_forgiven", f"{names[i]}, {_owed(state.sampler.carry[i])}, is now excluded") for i in owed]
         return tuple(events)
+
+
+def _owed(rows: float) -> str:
+    """Return a debt in words: rows that a source still had to get, or had got too early."""
+    return f"owed {rows:.4f} rows" if rows > 0 else f"ahead by {-rows:.4f} rows"
