@@ -1,7 +1,6 @@
 """Turns weights into batches: every row is one source's text, and the ledger says what was drawn."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 import numpy as np
@@ -73,11 +72,6 @@ class Sampler:
         """Return what was used so far; `trained` (K,) are the tokens trained."""
         epochs = [stream.epochs(int(rows)) for stream, rows in zip(self._streams, state.position, strict=True)]
         return Ledger(state.position, trained, np.array(epochs))
-
-
-def restored(tree: dict[str, Any]) -> SamplerState:
-    """Return the state that a checkpoint holds as plain arrays."""
-    return SamplerState(tree["position"], tree["carry"], tree["active"])
 
 
 def _positions(source: Integers, first: Integers) -> Integers:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, cast
 import attrs
 import numpy as np
 import numpy.typing as npt
-from numpy.random import Generator
 
 from andrea_core.simplex import checking, groups_centres, groups_faces, groups_projection
 from andrea_core.simplex.box import exact_sum
@@ -85,11 +84,6 @@ class GroupedRegion(Region):
     def sampler(self) -> GroupSampler:  # type: ignore[override]
         """How draws are made: `method`, the predicted `acceptance` and, group by group, `acceptances`."""
         return GroupSampler(self.groups)
-
-    def sample(self, rng: Generator, n: int | None = None) -> Vector:
-        """Return one draw (K,) or n draws (n, K), independent and exactly uniform on the region."""
-        rows = self.sampler.draw(rng, 1 if n is None else n)
-        return rows[0] if n is None else rows
 
     def contains(self, w: npt.ArrayLike) -> bool:
         """Return whether w (K,) is legal: bounds bitwise, the exact sum, group totals to one unit in the last place."""
