@@ -26,7 +26,7 @@ class Extra:
 
     def cut(self, region: "Region") -> "Region":
         """Return the region's part inside the bounds, each with the option as its reason."""
-        from andrea_core.simplex.groups import Group
+        from andrea_core.simplex.groups.stated import Group
 
         region = region.restrict(floors=self.floors, reason="--floors").restrict(caps=self.caps, reason="--caps")
         region = region.restrict(exclude=self.exclude, reason="--exclude")

@@ -9,8 +9,8 @@ import numpy as np
 
 from andrea_core.errors import ScenarioError
 from andrea_core.simplex.box import frozen
-from andrea_core.simplex.groups import SUM, Group, StatedGroup, joined, state
-from andrea_core.simplex.polytope_rows import Row, StatedRow, state_row
+from andrea_core.simplex.groups.stated import SUM, Group, StatedGroup, joined, state
+from andrea_core.simplex.polytope.rows import Row, StatedRow, state_row
 from andrea_core.values import Vector
 
 

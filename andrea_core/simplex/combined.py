@@ -7,10 +7,10 @@ from andrea_core.simplex.region import Region
 def region_of(stated: Bounds) -> Region:
     """Return the region of bounds that combine sources; raises InfeasibleRegion when they leave no weights."""
     if stated.rows:
-        from andrea_core.simplex.polytope import Polytope, survey
+        from andrea_core.simplex.polytope.region import Polytope, survey
 
         return Polytope(stated, survey(stated))
-    from andrea_core.simplex.groups_feasibility import judge
-    from andrea_core.simplex.groups_region import GroupedRegion
+    from andrea_core.simplex.groups.feasibility import judge
+    from andrea_core.simplex.groups.region import GroupedRegion
 
     return GroupedRegion(stated, judge(stated))

@@ -15,9 +15,9 @@ from andrea_core.simplex.box import Box
 from andrea_core.simplex.divergence import kullback_leibler, kullback_leibler_rows
 from andrea_core.simplex.feasibility import Verdict, judge
 from andrea_core.simplex.fixup import fix_up
-from andrea_core.simplex.groups import Group
+from andrea_core.simplex.groups.stated import Group
 from andrea_core.simplex.measured import Measured
-from andrea_core.simplex.polytope_rows import Row
+from andrea_core.simplex.polytope.rows import Row
 from andrea_core.simplex.projection import euclidean, euclidean_rows
 from andrea_core.simplex.sampling import Sampler, prepare
 from andrea_core.values import Mask, Vector

@@ -14,7 +14,7 @@ from andrea_core.cli import main
 from andrea_core.errors import AndreaError
 from andrea_core.report.region_shape import DRAWS, picture
 from andrea_core.report.region_svg import svg
-from andrea_core.simplex.groups import Group
+from andrea_core.simplex.groups.stated import Group
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUADRILATERAL = ("--sources", "H,G,D", "--floors", "H=0.5", "--caps", "D=0.25")

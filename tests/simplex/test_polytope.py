@@ -10,7 +10,7 @@ from scipy.stats import kstest
 
 from andrea_core.errors import AndreaError, InfeasibleRegion, ScenarioError
 from andrea_core.simplex import Group, Region, Row
-from andrea_core.simplex.polytope import ROW_SLACK
+from andrea_core.simplex.polytope.region import ROW_SLACK
 from andrea_core.testing.certificates import assert_member
 from andrea_core.testing.grouped import regions_with_rows
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from andrea_core import Region, total_variation
-from andrea_core.simplex.groups import Group
+from andrea_core.simplex.groups.stated import Group
 from andrea_core.testing import check_adjust
 from andrea_core.testing.geometry import regions, weights
 from andrea_core.testing.worlds import make_moment, make_sources

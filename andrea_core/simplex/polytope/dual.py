@@ -12,7 +12,7 @@ import numpy as np
 
 from andrea_core.simplex.box import Box
 from andrea_core.simplex.divergence import kullback_leibler
-from andrea_core.simplex.polytope_lp import Rows
+from andrea_core.simplex.polytope.lp import Rows
 from andrea_core.simplex.projection import euclidean
 from andrea_core.values import Mask, Vector
 

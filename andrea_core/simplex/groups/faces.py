@@ -9,7 +9,7 @@ import numpy as np
 from andrea_core.errors import AndreaError
 from andrea_core.simplex import vertices
 from andrea_core.simplex.box import PINNED, Box, exact_sum, frozen, residual
-from andrea_core.simplex.groups_box import Groups, Part, tighten
+from andrea_core.simplex.groups.box import Groups, Part, tighten
 from andrea_core.values import Integers, Mask, Vector
 
 _DIGITS = 12

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from andrea_core.simplex.box import exact_sum, residual
-from andrea_core.simplex.groups_box import Groups, Part
+from andrea_core.simplex.groups.box import Groups, Part
 from andrea_core.values import Vector
 
 _HALVINGS = 200

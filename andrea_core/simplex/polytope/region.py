@@ -8,16 +8,17 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from andrea_core.simplex import checking, polytope_faces, polytope_lp
+from andrea_core.simplex import checking
 from andrea_core.simplex.fixup import fix_up
-from andrea_core.simplex.polytope_dual import METRICS, nearest
-from andrea_core.simplex.polytope_sampling import PolytopeSampler
-from andrea_core.simplex.polytope_survey import survey as survey
+from andrea_core.simplex.polytope import faces, lp
+from andrea_core.simplex.polytope.dual import METRICS, nearest
+from andrea_core.simplex.polytope.sampling import PolytopeSampler
+from andrea_core.simplex.polytope.survey import survey as survey
 from andrea_core.simplex.region import Ball, Region
 from andrea_core.values import Vector
 
 if TYPE_CHECKING:
-    from andrea_core.simplex.polytope_survey import Survey
+    from andrea_core.simplex.polytope.survey import Survey
 
 ROW_SLACK = 1e-9
 """A row, scaled to a largest coefficient of 1, may be missed by this."""
@@ -85,14 +86,14 @@ class Polytope(Region):
             return np.array([self.vertex(row) for row in values]).reshape(values.shape)
         if self.is_point:
             return self.centre.copy()
-        return self.settle(polytope_lp.best(_moderate(values), self.known.rows, self.box))
+        return self.settle(lp.best(_moderate(values), self.known.rows, self.box))
 
     def vertices(self, limit: int = 10_000) -> Vector:
         """Return all vertices (V, K), in falling lexicographic order, to 1e-9.
 
         Raises AndreaError if there are more than `limit`, or more than eight dimensions.
         """
-        rows = np.array([self.settle(w) for w in polytope_faces.every(self.known, limit)])
+        rows = np.array([self.settle(w) for w in faces.every(self.known, limit)])
         return rows[np.lexsort(-rows.T[::-1])]
 
     @cached_property
@@ -146,7 +147,7 @@ class Polytope(Region):
 
     def face_dimension(self, w: npt.ArrayLike) -> int:
         """Return the dimension of the smallest face that holds w (K,), rows counted as met within `ROW_SLACK`."""
-        return polytope_faces.dimension(checking.finite(w, len(self.names)), self.known, ROW_SLACK)
+        return faces.dimension(checking.finite(w, len(self.names)), self.known, ROW_SLACK)
 
 
 def _moderate(scores: Vector) -> Vector:

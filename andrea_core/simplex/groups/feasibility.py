@@ -8,9 +8,9 @@ from andrea_core.simplex.bounds import Bounds
 from andrea_core.simplex.box import PINNED, Box, exact_sum, frozen, residual
 from andrea_core.simplex.feasibility import COMPUTED, Verdict
 from andrea_core.simplex.fixup import fix_up
-from andrea_core.simplex.groups_box import Groups, Part, bounded
-from andrea_core.simplex.groups_centres import relative
-from andrea_core.simplex.groups_clashes import refuse
+from andrea_core.simplex.groups.box import Groups, Part, bounded
+from andrea_core.simplex.groups.centres import relative
+from andrea_core.simplex.groups.clashes import refuse
 from andrea_core.values import Vector
 
 

@@ -7,17 +7,18 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from andrea_core.simplex import checking, groups_centres, groups_faces, groups_projection
+from andrea_core.simplex import checking
 from andrea_core.simplex.box import exact_sum
 from andrea_core.simplex.divergence import kullback_leibler, kullback_leibler_rows
-from andrea_core.simplex.groups_box import Groups
-from andrea_core.simplex.groups_sampling import GroupSampler
+from andrea_core.simplex.groups import centres, faces, projection
+from andrea_core.simplex.groups.box import Groups
+from andrea_core.simplex.groups.sampling import GroupSampler
 from andrea_core.simplex.projection import euclidean, euclidean_rows
 from andrea_core.simplex.region import Active, Ball, Region
 from andrea_core.values import Vector
 
 if TYPE_CHECKING:
-    from andrea_core.simplex.groups_feasibility import GroupVerdict
+    from andrea_core.simplex.groups.feasibility import GroupVerdict
 
 _PROJECTIONS = {"euclidean": (euclidean, euclidean_rows), "kl": (kullback_leibler, kullback_leibler_rows)}
 
@@ -44,11 +45,11 @@ class GroupedRegion(Region):
     @cached_property
     def centre(self) -> Vector:
         """(K,) totals with equal relative slack, and weights with equal relative slack in each group."""
-        return groups_centres.relative(self.groups)
+        return centres.relative(self.groups)
 
     def chebyshev(self) -> Ball:
         """Return the centre (K,) and the radius of a largest ball inside the region (Euclidean, in the affine hull)."""
-        return Ball(*groups_centres.chebyshev(self.groups))
+        return Ball(*centres.chebyshev(self.groups))
 
     def project(self, v: npt.ArrayLike, divergence: str = "euclidean") -> Vector:
         """Return the nearest weights to v (K,), or to each row of v (N, K), as `Region.project` does."""
@@ -59,8 +60,8 @@ class GroupedRegion(Region):
             raise ValueError("project under kl: entries must not be negative")
         single, batch = _PROJECTIONS[divergence]
         if values.ndim == 1:
-            return values.copy() if self.contains(values) else groups_projection.nearest(values, self.groups, single)
-        made = groups_projection.nearest_rows(values, self.groups, single, batch)
+            return values.copy() if self.contains(values) else projection.nearest(values, self.groups, single)
+        made = projection.nearest_rows(values, self.groups, single, batch)
         for i, row in enumerate(values):
             if self.groups.holds(row):
                 made[i] = row
@@ -73,12 +74,12 @@ class GroupedRegion(Region):
         """
         values = checking.ranked(scores, len(self.names))
         if values.ndim == 1:
-            return groups_projection.vertex(values, self.groups)
-        return np.array([groups_projection.vertex(row, self.groups) for row in values]).reshape(values.shape)
+            return projection.vertex(values, self.groups)
+        return np.array([projection.vertex(row, self.groups) for row in values]).reshape(values.shape)
 
     def vertices(self, limit: int = 10_000) -> Vector:
         """Return all vertices (V, K), in falling lexicographic order; AndreaError if there are more than `limit`."""
-        return groups_faces.every(self.groups, limit)
+        return faces.every(self.groups, limit)
 
     @cached_property
     def sampler(self) -> GroupSampler:  # type: ignore[override]
@@ -117,10 +118,10 @@ class GroupedRegion(Region):
 
     def active_groups(self, w: npt.ArrayLike) -> Active:
         """Return which groups (G,), in the order of `stated.groups`, have their total at the low or the high edge."""
-        low, high = groups_faces.met(checking.finite(w, len(self.names)), self.groups)
+        low, high = faces.met(checking.finite(w, len(self.names)), self.groups)
         count = len(self.stated.groups)
         return Active(low[:count], high[:count])
 
     def face_dimension(self, w: npt.ArrayLike) -> int:
         """Return the dimension of the smallest face that holds w (K,)."""
-        return groups_faces.dimension(checking.finite(w, len(self.names)), self.groups)
+        return faces.dimension(checking.finite(w, len(self.names)), self.groups)

@@ -9,7 +9,7 @@ from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex.bounds import Bound, Bounds
 from andrea_core.simplex.box import exact_sum, residual
 from andrea_core.simplex.feasibility import changed, clashing, listed
-from andrea_core.simplex.groups import StatedGroup
+from andrea_core.simplex.groups.stated import StatedGroup
 from andrea_core.values import Vector
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.spatial import HalfspaceIntersection, QhullError
 
 from andrea_core.errors import AndreaError
-from andrea_core.simplex.polytope_survey import Survey
+from andrea_core.simplex.polytope.survey import Survey
 from andrea_core.values import Vector
 
 MOST_DIMENSIONS = 8

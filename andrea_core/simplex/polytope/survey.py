@@ -6,13 +6,14 @@ import attrs
 import numpy as np
 
 from andrea_core.errors import InfeasibleRegion
-from andrea_core.simplex import feasibility, polytope_lp
+from andrea_core.simplex import feasibility
 from andrea_core.simplex.bounds import Bound, Bounds
 from andrea_core.simplex.box import Box, exact_sum, frozen
 from andrea_core.simplex.feasibility import Verdict, clashing, listed
 from andrea_core.simplex.fixup import fix_up
-from andrea_core.simplex.polytope_dual import nearest
-from andrea_core.simplex.polytope_lp import FEASIBLE, Rows
+from andrea_core.simplex.polytope import lp
+from andrea_core.simplex.polytope.dual import nearest
+from andrea_core.simplex.polytope.lp import FEASIBLE, Rows
 from andrea_core.values import Mask, Vector
 
 MOST = 400
@@ -36,11 +37,11 @@ class Survey(Verdict):
 def survey(stated: Bounds) -> Survey:
     """Return what is known of feasible bounds and rows; raises InfeasibleRegion with a smallest clash otherwise."""
     plain = feasibility.judge(stated)
-    rows, box = polytope_lp.rows_of(stated), plain.box
-    missing = polytope_lp.shortage(rows, box)
+    rows, box = lp.rows_of(stated), plain.box
+    missing = lp.shortage(rows, box)
     if missing > FEASIBLE:
         raise _clash(stated, missing)
-    inside = polytope_lp.interior(rows, box)
+    inside = lp.interior(rows, box)
     if not box.is_point:
         lower = np.where(inside.at_upper & ~inside.at_lower, box.upper, box.lower)
         box = Box(frozen(lower), frozen(np.where(inside.at_lower, box.lower, box.upper)), box.total)
@@ -49,7 +50,7 @@ def survey(stated: Bounds) -> Survey:
         point = frozen(nearest(inside.point, rows, box, "euclidean"))
         box = Box(point, point, exact_sum(point), is_point=True)
         return Survey(box, plain.rounding, rows=rows, tied=inside.tied, basis=basis, centre=point, radius=0.0)
-    deep, radius = polytope_lp.deepest(rows, box, inside.tied, basis)
+    deep, radius = lp.deepest(rows, box, inside.tied, basis)
     centre = fix_up(deep, box)
     if rows.excess(centre) > 0.0:
         centre = nearest(centre, rows, box, "euclidean")
@@ -102,7 +103,7 @@ def _short(parts: Sequence[_Part], count: int) -> float:
     rows = Rows(
         np.array([part.row for part in parts]), np.full(len(parts), -np.inf), np.array([part.limit for part in parts])
     )
-    return polytope_lp.shortage(rows, Box(np.zeros(count), np.ones(count)))
+    return lp.shortage(rows, Box(np.zeros(count), np.ones(count)))
 
 
 def _parts(stated: Bounds) -> list[_Part]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from andrea_core.simplex.box import Box, residual
-from andrea_core.simplex.groups_box import Groups, Part
+from andrea_core.simplex.groups.box import Groups, Part
 from andrea_core.simplex.vertices import best
 from andrea_core.values import Integers, Vector
 

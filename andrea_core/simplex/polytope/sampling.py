@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from andrea_core.simplex import sampling
-from andrea_core.simplex.polytope_survey import Survey
+from andrea_core.simplex.polytope.survey import Survey
 from andrea_core.values import Vector
 
 PILOT = 4000

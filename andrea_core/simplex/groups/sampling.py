@@ -7,8 +7,8 @@ import numpy as np
 from numpy.random import Generator
 
 from andrea_core.simplex import sampling
-from andrea_core.simplex.groups_box import Groups, Part
-from andrea_core.simplex.groups_tilts import Plan, attempt, draw, plan
+from andrea_core.simplex.groups.box import Groups, Part
+from andrea_core.simplex.groups.tilts import Plan, attempt, draw, plan
 from andrea_core.values import Mask, Vector
 
 BLOCK = 2**17

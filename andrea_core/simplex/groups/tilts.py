@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from andrea_core.simplex import tilt
 from andrea_core.simplex.box import residual
-from andrea_core.simplex.groups_box import Groups, Part
+from andrea_core.simplex.groups.box import Groups, Part
 from andrea_core.values import Integers, Mask, Vector
 
 _EDGE = 1e-9
