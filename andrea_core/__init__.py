@@ -58,10 +58,12 @@ if TYPE_CHECKING:
     from andrea_core.simplex import Group as Group, Region as Region, Row as Row, total_variation as total_variation
     from andrea_core.simplex.retiring import retire as retire
     from andrea_core.tables import by_source as by_source, check_sources as check_sources
+    from andrea_core.traits import PolicyTraits as PolicyTraits, RewardTraits as RewardTraits
     from andrea_core.values import (
         Context as Context,
         Document as Document,
         Findings as Findings,
+        Gradients as Gradients,
         Ledger as Ledger,
         Measurement as Measurement,
         Moment as Moment,
@@ -92,9 +94,11 @@ _HOMES = {
     "andrea_core.simplex": "Group Region Row total_variation",
     "andrea_core.simplex.retiring": "retire",
     "andrea_core.values": (
-        "Context Document Findings Ledger Measurement Moment Observation Outcome Proposal Scores Sources Stage Vector"
+        "Context Document Findings Gradients Ledger Measurement Moment Observation Outcome Proposal Scores Sources "
+        "Stage Vector"
     ),
     "andrea_core.tables": "by_source check_sources",
+    "andrea_core.traits": "PolicyTraits RewardTraits",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 __all__ = sorted(_HOME_OF)

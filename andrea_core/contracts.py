@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-NEEDS = frozenset({"heldout"})
+NEEDS = frozenset({"heldout", "loss_after", "source_gradients"})
 """What a policy, reward or probe may ask for with its `needs`; what nobody asks for is not measured."""
 
 
@@ -84,7 +84,10 @@ class Phases(Protocol):
 
 
 class Policy(Protocol[S]):
-    """Chooses weights. Pure: all it remembers is in the state."""
+    """Chooses weights. Pure: all it remembers is in the state.
+
+    Optional: `traits`, a PolicyTraits, says what rewards it is made for and how it treats a source that was not seen.
+    """
 
     @property
     def needs(self) -> frozenset[str]:
@@ -108,7 +111,10 @@ class Adjust(Protocol):
 
 
 class Reward(Protocol[S]):
-    """Turns what a phase showed into one number a source."""
+    """Turns what a phase showed into one number a source.
+
+    Optional: `traits`, a RewardTraits, declares the range of its scores and how old their news is.
+    """
 
     @property
     def needs(self) -> frozenset[str]:

@@ -108,12 +108,23 @@ class Proposal:
 
 
 @attrs.frozen(eq=False)
+class Gradients:
+    """Inner products of the sources' loss gradients at the end of a phase, each (K, K); NaN where there is no text.
+
+    `train[i, j]` is <g_i, g_j> of training text, `heldout[i, j]` is <g_i, h_j> with h_j the gradient on held-out text.
+    """
+
+    train: Vector = attrs.field(converter=read_only)
+    heldout: Vector = attrs.field(converter=read_only)
+
+
+@attrs.frozen(eq=False)
 class Observation:
     """What a phase showed, row by row: `loss` (steps, rows) sums in nats, `tokens` and `source` of the same shape.
 
-    `heldout` (K,) is the held-out loss in nats a token after the phase, NaN for a source without;
-    None if nobody needs it.
-    `weights` (K,) were in force; `step` is the number of steps finished when the phase ended.
+    `weights` (K,) were in force; `step` is the number of steps finished when the phase ended. The others are None
+    unless a policy or reward needs them: `heldout` (K,) is the held-out loss in nats a token after the phase, NaN for
+    a source without; `loss_after` (steps, rows) are the same rows' sums right after their own optimiser step.
     """
 
     loss: Vector = attrs.field(converter=read_only)
@@ -122,6 +133,8 @@ class Observation:
     weights: Vector = attrs.field(converter=read_only)
     step: int
     heldout: Vector | None = attrs.field(default=None, converter=read_only)
+    loss_after: Vector | None = attrs.field(default=None, converter=read_only)
+    gradients: Gradients | None = None
 
     def tokens_by_source(self) -> Integers:
         """(K,) tokens trained on each source."""
