@@ -66,19 +66,25 @@ class ModelSettings:
 
 @attrs.frozen
 class OptimizerSettings:
-    """The `[optimizer]` table: AdamW (Loshchilov, Hutter 2019) with linear warm-up, decay and global-norm clipping.
+    """The `[optimizer]` table: AdamW (Loshchilov, Hutter 2019), Muon or SGD with warm-up, decay and clipping.
 
-    `lr` is the peak learning rate and `final` the fraction of it that the cosine ends at; `warmup` counts steps (0 for
-    none). `weight_decay` acts on matrices only. `clip` bounds the L2 norm of all gradients together; 0 switches it off.
+    `lr` is the peak learning rate, `warmup` the steps of its linear rise (0 for none), `final` the fraction of it that
+    a `cosine` or `wsd` schedule ends at, `decay` the part of the run over which `wsd` falls. `use = "muon"` gives the
+    blocks' matrices to Muon and the rest to AdamW, at one `lr`. `beta1`, `beta2`, `eps` are AdamW's; `momentum` is
+    Muon's and SGD's (SGD usually wants 0.9). `weight_decay` acts on matrices only. `clip` bounds the L2 norm of all
+    gradients together; 0 switches it off.
     """
 
+    use: str = one_of("adamw", "muon", "sgd", default="adamw")
     lr: float = positive(default=3e-4)
     warmup: int = span(default=2000, at_least=0)
-    schedule: str = one_of("cosine", "constant", default="cosine")
+    schedule: str = one_of("cosine", "wsd", "inverse_sqrt", "constant", default="cosine")
     final: float = fraction(default=0.1)
+    decay: float = fraction(default=0.2)
     beta1: float = number(default=0.9, at_least=0, below=1)
     beta2: float = number(default=0.999, at_least=0, below=1)
     eps: float = positive(default=1e-8)
+    momentum: float = number(default=0.95, at_least=0, below=1)
     weight_decay: float = number(default=0.1, at_least=0)
     clip: float = number(default=1.0, at_least=0)
 

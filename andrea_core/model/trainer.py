@@ -86,7 +86,7 @@ class Trainer:
         self._check(inputs, targets)
         losses_BT = self.model.token_losses(self._tokens(inputs), self._tokens(targets))
         loss = losses_BT.mean()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         norm = self._clip()
         for group in self.optimizer.param_groups:
@@ -119,7 +119,7 @@ class Trainer:
     def load(self, model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], extra: Mapping[str, Any]) -> None:
         """Continue from what `state` returned, copying every tensor; raises RunError when it is of another model."""
         self._load_model(model)
-        restore_moments(self.model, self.optimizer, optimizer)
+        restore_moments(self.model, self.optimizer, optimizer, self.settings)
         record = np.asarray(extra["record"], dtype=np.float32).reshape(-1, self.rows + 2)
         self.begin(len(record))
         self._record[: len(record)] = torch.from_numpy(record.copy())

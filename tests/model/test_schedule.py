@@ -45,14 +45,33 @@ def test_the_constant_schedule_stays_at_the_peak_after_warm_up() -> None:
     assert [learning_rate(step, settings, 50) for step in (1, 4, 20, 49)] == [5e-4, 1e-3, 1e-3, 1e-3]
 
 
+def test_wsd_keeps_the_peak_and_falls_like_one_minus_a_root_over_the_last_part() -> None:
+    settings = OptimizerSettings(lr=1.0, warmup=5, schedule="wsd", decay=0.2, final=0.1)
+    rates = [learning_rate(step, settings, 100) for step in range(100)]
+
+    assert rates[4:80] == [1.0] * 76
+    assert rates[84] == pytest.approx(0.1 + 0.9 * (1 - math.sqrt(5 / 20)))
+    assert rates[99] == pytest.approx(0.1)
+
+
+def test_the_inverse_root_meets_the_warm_up_at_the_peak() -> None:
+    settings = OptimizerSettings(lr=1.0, warmup=16, schedule="inverse_sqrt")
+
+    assert learning_rate(15, settings, 1000) == learning_rate(16, OptimizerSettings(lr=1.0, warmup=17), 1000) == 1.0
+    assert learning_rate(63, settings, 1000) == pytest.approx(0.5)
+
+
 @given(
+    schedule=st.sampled_from(["cosine", "wsd", "inverse_sqrt", "constant"]),
     lr=st.floats(1e-6, 1.0),
     warmup=st.integers(0, 60),
     final=st.floats(0, 1),
     total=st.integers(1, 50),
 )
-def test_the_rate_rises_then_falls_and_stays_within_bounds(lr: float, warmup: int, final: float, total: int) -> None:
-    settings = OptimizerSettings(lr=lr, warmup=warmup, final=final)
+def test_the_rate_rises_then_falls_and_stays_within_bounds(
+    schedule: str, lr: float, warmup: int, final: float, total: int
+) -> None:
+    settings = OptimizerSettings(lr=lr, warmup=warmup, final=final, schedule=schedule)
     rates = [learning_rate(step, settings, total) for step in range(total)]
     turn = min(warmup, total)
     slack = 1 + 1e-12
