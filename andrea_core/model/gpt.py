@@ -1,6 +1,7 @@
 """The decoder: learned positions, pre-norm blocks without biases, GELU, causal attention, an untied head.
 
-Shape suffixes: B rows, T positions, C width, H heads, D width of a head, V vocabulary.
+Shape suffixes: B rows, T positions, N positions of all rows, C width, H heads, D width of a head, V vocabulary, P the
+vocabulary padded.
 """
 
 import math
@@ -8,10 +9,17 @@ import math
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from andrea_core.model.settings import ModelShape
 
 INIT_STD = 0.02  # GPT-2's (Radford et al. 2019); the parts that write to the residual stream get 1/sqrt(2 layers) of it
+
+PADDED = ("tokens.weight", "head.weight")
+"""The parameters with a row for each token."""
+
+LOGITS_AT_ONCE = 2**28
+"""Logits (rows x vocabulary) that training makes together, 1 GiB in float32."""
 
 
 class Attention(nn.Module):
@@ -74,11 +82,13 @@ class GPT(nn.Module):
     def __init__(self, shape: ModelShape, vocabulary: int) -> None:
         super().__init__()
         self.shape, self.vocabulary = shape, vocabulary
-        self.tokens = nn.Embedding(vocabulary, shape.width)
+        self.logits_at_once = LOGITS_AT_ONCE
+        padded = -(-vocabulary // shape.pad_vocabulary) * shape.pad_vocabulary
+        self.tokens = nn.Embedding(padded, shape.width)
         self.positions = nn.Embedding(shape.context, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(shape.width, bias=False)
-        self.head = nn.Linear(shape.width, vocabulary, bias=False)
+        self.head = nn.Linear(shape.width, padded, bias=False)
 
     def hidden(self, tokens_BT: Tensor) -> Tensor:
         """Return the normalised last layer (B, T, C) of tokens (B, T) with T <= context."""
@@ -92,29 +102,54 @@ class GPT(nn.Module):
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         """Return the logits (B, T, V) of the token after each position."""
-        logits_BTV: Tensor = self.head(self.hidden(tokens_BT))
-        return logits_BTV
+        return self._padded_logits(self.hidden(tokens_BT))[..., : self.vocabulary]
 
     def next_logits(self, tokens_BT: Tensor) -> Tensor:
         """Return the logits (B, V) of the token after the last position only."""
-        logits_BV: Tensor = self.head(self.hidden(tokens_BT)[:, -1])
-        return logits_BV
+        return self._padded_logits(self.hidden(tokens_BT)[:, -1])[..., : self.vocabulary]
 
     def token_losses(self, tokens_BT: Tensor, targets_BT: Tensor) -> Tensor:
         """Return the cross-entropy (B, T) of each target in nats."""
-        logits_BTV = self(tokens_BT)
-        losses = functional.cross_entropy(
-            logits_BTV.view(-1, self.vocabulary), targets_BT.reshape(-1), reduction="none"
-        )
-        return losses.view(targets_BT.shape)
+        return self.scores(tokens_BT, targets_BT, normaliser=False)[0]
+
+    def scores(self, tokens_BT: Tensor, targets_BT: Tensor, *, normaliser: bool) -> tuple[Tensor, Tensor | None]:
+        """Return the cross-entropy (B, T) of each target in nats, and on request log Z (B, T), the logits' log-sum-exp.
+
+        More than `logits_at_once` logits are made in parts, and made again for the gradient: their memory is bounded.
+        """
+        hidden_NC, targets_N = self.hidden(tokens_BT).flatten(0, 1), targets_BT.reshape(-1)
+        at_once = max(1, self.logits_at_once // self.head.out_features)
+        if len(targets_N) <= at_once:
+            losses_N, log_z_N = self._head_scores(hidden_NC, targets_N, normaliser)
+        else:
+            pairs = zip(torch.split(hidden_NC, at_once), torch.split(targets_N, at_once), strict=True)
+            found = [checkpoint(self._head_scores, *pair, normaliser, use_reentrant=False) for pair in pairs]
+            losses_N = torch.cat([losses for losses, _ in found])
+            log_z_N = torch.cat([log_z for _, log_z in found]) if normaliser else None
+        return losses_N.view(targets_BT.shape), None if log_z_N is None else log_z_N.view(targets_BT.shape)
 
     def row_losses(self, tokens_BT: Tensor, targets_BT: Tensor) -> Tensor:
         """Return the summed cross-entropy (B,) of each row in nats."""
         return self.token_losses(tokens_BT, targets_BT).sum(1)
 
     def parameter_count(self, *, norms: bool = True) -> int:
-        """Return the number of parameters, with or without the gains of the norms (the only vectors)."""
-        return sum(p.numel() for p in self.parameters() if norms or p.ndim > 1)
+        """Return the number of parameters, with or without the gains of the norms (the only vectors); no padding."""
+        padding = (self.head.out_features - self.vocabulary) * self.shape.width * 2
+        return sum(p.numel() for p in self.parameters() if norms or p.ndim > 1) - padding
+
+    def _head_scores(self, hidden_NC: Tensor, targets_N: Tensor, normaliser: bool) -> tuple[Tensor, Tensor | None]:
+        logits_NP = self._padded_logits(hidden_NC)
+        if self.head.out_features > self.vocabulary:
+            # A capped logit is what the gradient of tanh is made from: it must not be written over.
+            logits_NP = logits_NP.clone() if self.shape.logit_cap else logits_NP
+            logits_NP[:, self.vocabulary :] = -math.inf
+        losses_N = functional.cross_entropy(logits_NP, targets_N, reduction="none")
+        return losses_N, logits_NP.logsumexp(1) if normaliser else None
+
+    def _padded_logits(self, hidden_C: Tensor) -> Tensor:
+        logits_P: Tensor = self.head(hidden_C)
+        cap = self.shape.logit_cap
+        return cap * torch.tanh(logits_P / cap) if cap else logits_P
 
 
 def build_model(shape: ModelShape, vocabulary: int, seed: int, device: str | torch.device = "cpu") -> GPT:
@@ -127,11 +162,17 @@ def build_model(shape: ModelShape, vocabulary: int, seed: int, device: str | tor
 
 
 def initialise(model: GPT, generator: torch.Generator) -> None:
-    """Fill a CPU model: gains 1, matrices normal with deviation 0.02, smaller where they write to the stream."""
+    """Fill a CPU model: gains 1, matrices normal with deviation 0.02, smaller where they write to the stream.
+
+    Padding is zero and draws nothing, so that a padded model starts as the same model.
+    """
     residual = INIT_STD / math.sqrt(2 * model.shape.layers)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.ndim == 1:
                 parameter.fill_(1.0)
-            else:
-                parameter.normal_(0.0, residual if name.endswith(".out.weight") else INIT_STD, generator=generator)
+                continue
+            if name in PADDED:
+                parameter.zero_()
+            real = parameter[: model.vocabulary] if name in PADDED else parameter
+            real.normal_(0.0, residual if name.endswith(".out.weight") else INIT_STD, generator=generator)

@@ -8,8 +8,8 @@ from torch import nn
 
 
 @contextmanager
-def quiet(model: nn.Module) -> Iterator[None]:
-    """Run a block with the model in evaluation mode and without autograd; each module's own mode returns at the end.
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Run a block with the model in evaluation mode; each module's own mode returns at the end, also after an error.
 
     Dropout is off inside, so that PyTorch's generators are not drawn from.
     """
@@ -17,8 +17,14 @@ def quiet(model: nn.Module) -> Iterator[None]:
     for module in training:
         module.training = False
     try:
-        with torch.inference_mode():
-            yield
+        yield
     finally:
         for module in training:
             module.training = True
+
+
+@contextmanager
+def quiet(model: nn.Module) -> Iterator[None]:
+    """Run a block with the model in evaluation mode and without autograd."""
+    with evaluating(model), torch.inference_mode():
+        yield

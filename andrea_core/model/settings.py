@@ -13,8 +13,10 @@ MOST_LAYERS, WIDEST, LONGEST_CONTEXT = 10_000, 2**17, 2**22
 class ModelShape:
     """The size of a decoder: `layers` blocks of `width` channels and `heads` heads over at most `context` tokens.
 
-    `dropout` is the probability of dropping an activation while training. Raises ValueError when a size is below 1 or
-    out of all bounds, or the heads do not divide the width.
+    `dropout` is the probability of dropping an activation while training. `logit_cap` c bends logits x to c tanh(x /
+    c) (Gemma Team 2024, 2408.00118), 0 leaves them. `pad_vocabulary` rounds the rows of embedding and head up to a
+    multiple of it, which GPUs like; the added rows count in no loss, no sample and no size. Raises ValueError when a
+    size is below 1 or out of all bounds, or the heads do not divide the width.
     """
 
     layers: int = number(at_least=1, at_most=MOST_LAYERS)
@@ -22,6 +24,8 @@ class ModelShape:
     width: int = number(at_least=1, at_most=WIDEST)
     context: int = number(at_least=1, at_most=LONGEST_CONTEXT)
     dropout: float = fraction(default=0.0)
+    logit_cap: float = number(default=0.0, at_least=0)
+    pad_vocabulary: int = number(default=1, at_least=1, at_most=2**16)
 
     def parameters(self, vocabulary: int) -> int:
         """Return the number of parameters with a vocabulary, norm gains apart: V d + T d + 12 L d^2 + V d."""
@@ -51,17 +55,20 @@ class ModelSettings:
     width: int | None = number(default=None, at_least=1, at_most=WIDEST)
     context: int | None = number(default=None, at_least=1, at_most=LONGEST_CONTEXT)
     dropout: float = fraction(default=0.0)
+    logit_cap: float = number(default=0.0, at_least=0)
+    pad_vocabulary: int = number(default=1, at_least=1, at_most=2**16)
 
     def resolve(self) -> ModelShape:
         """Return the shape that the settings name; raises ValueError when they name none, or one that cannot be."""
         sizes = {name: getattr(self, name) for name in ("layers", "heads", "width", "context")}
         given = {name: size for name, size in sizes.items() if size is not None}
+        extras = {name: getattr(self, name) for name in ("dropout", "logit_cap", "pad_vocabulary")}
         if self.preset is not None:
-            return attrs.evolve(_preset(self.preset), **given, dropout=self.dropout)
+            return attrs.evolve(_preset(self.preset), **given, **extras)
         missing = [name for name in sizes if name not in given]
         if missing:
             raise ValueError(f"without a preset the model also needs {', '.join(missing)}")
-        return ModelShape(**given, dropout=self.dropout)
+        return ModelShape(**given, **extras)
 
 
 @attrs.frozen

@@ -110,3 +110,59 @@ def test_dropout_acts_only_while_training() -> None:
     assert not torch.equal(model(tokens), model(tokens))
     model.eval()
     assert torch.equal(model(tokens), model(tokens))
+
+
+def _batch(vocabulary: int = 19) -> tuple[torch.Tensor, torch.Tensor]:
+    tokens = torch.randint(0, vocabulary, (3, 33), generator=torch.Generator().manual_seed(4))
+    return tokens[:, :-1], tokens[:, 1:]
+
+
+def _gradients(model: GPT) -> dict[str, torch.Tensor]:
+    model.scores(*_batch(), normaliser=True)[0].mean().backward()
+    return {
+        name: p.grad[: model.vocabulary] if "blocks" not in name else p.grad for name, p in model.named_parameters()
+    }
+
+
+@pytest.mark.parametrize("cap", [0.0, 0.05])
+def test_padding_the_vocabulary_changes_no_weight_no_loss_no_gradient_and_no_size(cap: float) -> None:
+    shape = attrs.evolve(SHAPE, logit_cap=cap)
+    plain, padded = build_model(shape, 19, 0), build_model(attrs.evolve(shape, pad_vocabulary=64), 19, 0)
+
+    assert padded.head.out_features == padded.tokens.num_embeddings == 64
+    assert padded.parameter_count() == plain.parameter_count()
+    assert padded(_batch()[0]).shape == (3, 32, 19)
+    torch.testing.assert_close(plain.token_losses(*_batch()), padded.token_losses(*_batch()), rtol=1e-6, atol=1e-6)
+    wanted, got = _gradients(plain), _gradients(padded)
+    for name, gradient in wanted.items():
+        torch.testing.assert_close(got[name], gradient, rtol=1e-4, atol=1e-6)
+    assert not padded.head.weight.grad[19:].any()
+
+
+def test_losses_made_in_parts_equal_the_whole_with_their_gradients() -> None:
+    whole, parts = build_model(SHAPE, 19, 0).double(), build_model(SHAPE, 19, 0).double()
+    parts.logits_at_once = 19 * 7  # 96 positions, 7 at once
+
+    for ours, theirs in zip(
+        parts.scores(*_batch(), normaliser=True), whole.scores(*_batch(), normaliser=True), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs)
+    wanted, got = _gradients(whole), _gradients(parts)
+    for name, gradient in wanted.items():
+        torch.testing.assert_close(got[name], gradient)
+
+
+def test_log_z_is_the_log_sum_exp_of_the_logits_without_padding() -> None:
+    model = build_model(attrs.evolve(SHAPE, pad_vocabulary=32), 19, 0)
+    inputs, targets = _batch()
+
+    torch.testing.assert_close(model.scores(inputs, targets, normaliser=True)[1], model(inputs).logsumexp(-1))
+
+
+def test_capped_logits_stay_inside_the_cap_and_small_ones_as_they_are() -> None:
+    model = build_model(attrs.evolve(SHAPE, logit_cap=0.05), 19, 0)
+    free = build_model(SHAPE, 19, 0)
+    tokens = _batch()[0]
+
+    torch.testing.assert_close(model(tokens), 0.05 * torch.tanh(free(tokens) / 0.05))
+    assert model(tokens).abs().max() <= 0.05 < free(tokens).abs().max()
