@@ -8,6 +8,7 @@ import torch
 
 from andrea_core.errors import RunError
 from andrea_core.fields import number
+from andrea_core.model.cache import Cache
 from andrea_core.model.gpt import GPT
 from andrea_core.model.quiet import quiet
 from andrea_core.values import Vector
@@ -27,22 +28,46 @@ def generate_tokens(
 ) -> Iterator[int]:
     """Yield up to `count` tokens that continue the `prompt`, and end before the token `stop`.
 
-    The model sees the last `context` tokens. Raises ValueError for an empty prompt, RunError when the model's
-    predictions are not finite.
+    The model sees the last `context` tokens. Up to there each token is read once; beyond, every position changes with
+    each token, and all are read again. Raises ValueError for an empty prompt, RunError when the model's predictions are
+    not finite.
     """
     if not len(prompt):
         raise ValueError("a prompt needs at least one token; the separator starts a document")
-    context = model.shape.context
-    seen = list(prompt)[-context:]
-    device = model.head.weight.device
+    reader = Reader(model, prompt)
     for _ in range(count):
-        with quiet(model):
-            logits_V = model.next_logits(torch.tensor([seen], device=device))[0].double().cpu().numpy()
-        token = pick(logits_V, sampling, rng)
+        token = pick(reader.logits(), sampling, rng)
         if token == stop:
             return
         yield token
-        seen = [*seen, token][-context:]
+        reader.read(token)
+
+
+class Reader:
+    """A model that reads a text token by token and predicts the next."""
+
+    def __init__(self, model: GPT, prompt: Sequence[int]) -> None:
+        self._model = model
+        self._seen = list(prompt)[-model.shape.context :]
+        self._cache = Cache.empty(model.shape, 1, model.head.weight)
+
+    def read(self, token: int) -> None:
+        """Take one token more; the first one goes when the context is full."""
+        self._seen = [*self._seen, token][-self._model.shape.context :]
+
+    def logits(self) -> Vector:
+        """Return the logits (V,) of the next token in float64."""
+        new = len(self._seen) - self._cache.length
+        full = new == 0  # the window has moved on: positions are absolute, so nothing that was kept holds
+        tokens = torch.tensor([self._seen if full else self._seen[-new:]], device=self._model.head.weight.device)
+        with quiet(self._model):
+            found = self._model.next_logits(tokens, None if full else self._cache)
+        return np.asarray(found[0].double().cpu().numpy())
+
+
+def settled(text: str) -> str:
+    """Return the part of a decoded text that no further token changes: without a character that is half there."""
+    return text.rstrip("\N{REPLACEMENT CHARACTER}")
 
 
 def pick(logits_V: Vector, sampling: Sampling, rng: np.random.Generator) -> int:

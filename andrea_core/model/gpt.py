@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from andrea_core.model.cache import Cache, Past
 from andrea_core.model.settings import ModelShape
 
 INIT_STD = 0.02  # GPT-2's (Radford et al. 2019); the parts that write to the residual stream get 1/sqrt(2 layers) of it
@@ -31,13 +32,19 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(shape.width, 3 * shape.width, bias=False)
         self.out = nn.Linear(shape.width, shape.width, bias=False)
 
-    def forward(self, x_BTC: Tensor) -> Tensor:
-        """Blend each position's past; (B, T, C) to (B, T, C)."""
+    def forward(self, x_BTC: Tensor, past: Past | None = None) -> Tensor:
+        """Blend each position's past; (B, T, C) to (B, T, C).
+
+        With a `past`, the positions go on from it: a whole text into an empty one, or one position more.
+        """
         rows, length, width = x_BTC.shape
         qkv_BT3HD = self.qkv(x_BTC).view(rows, length, 3, self.heads, width // self.heads)
         q_BHTD, k_BHTD, v_BHTD = qkv_BT3HD.permute(2, 0, 3, 1, 4).unbind(0)
+        if past is not None:
+            k_BHTD, v_BHTD = past.extend(k_BHTD, v_BHTD)
         dropout = self.dropout if self.training else 0.0
-        y_BHTD = functional.scaled_dot_product_attention(q_BHTD, k_BHTD, v_BHTD, dropout_p=dropout, is_causal=True)
+        causal = k_BHTD.shape[2] == length  # a single position after a past sees all of it
+        y_BHTD = functional.scaled_dot_product_attention(q_BHTD, k_BHTD, v_BHTD, dropout_p=dropout, is_causal=causal)
         y_BTC: Tensor = self.out(y_BHTD.transpose(1, 2).reshape(rows, length, width))
         return y_BTC
 
@@ -67,9 +74,9 @@ class Block(nn.Module):
         self.mlp = Mlp(shape)
         self.dropout = shape.dropout
 
-    def forward(self, x_BTC: Tensor) -> Tensor:
-        """(B, T, C) to (B, T, C)."""
-        x_BTC = x_BTC + self._drop(self.attention(self.attention_norm(x_BTC)))
+    def forward(self, x_BTC: Tensor, past: Past | None = None) -> Tensor:
+        """(B, T, C) to (B, T, C); with a `past`, the positions after it."""
+        x_BTC = x_BTC + self._drop(self.attention(self.attention_norm(x_BTC), past))
         return x_BTC + self._drop(self.mlp(self.mlp_norm(x_BTC)))
 
     def _drop(self, x_BTC: Tensor) -> Tensor:
@@ -90,13 +97,18 @@ class GPT(nn.Module):
         self.norm = nn.LayerNorm(shape.width, bias=False)
         self.head = nn.Linear(shape.width, padded, bias=False)
 
-    def hidden(self, tokens_BT: Tensor) -> Tensor:
-        """Return the normalised last layer (B, T, C) of tokens (B, T) with T <= context."""
-        x_BTC = self.tokens(tokens_BT) + self.positions.weight[: tokens_BT.shape[1]]
+    def hidden(self, tokens_BT: Tensor, cache: Cache | None = None) -> Tensor:
+        """Return the normalised last layer (B, T, C) of tokens (B, T) with T <= context.
+
+        A `cache` takes them up: all at once while it is empty, then one at a time, as long as the context lasts.
+        """
+        start = cache.length if cache is not None else 0
+        x_BTC = self.tokens(tokens_BT) + self.positions.weight[start : start + tokens_BT.shape[1]]
         if self.shape.dropout:
             x_BTC = functional.dropout(x_BTC, self.shape.dropout, self.training)
-        for block in self.blocks:
-            x_BTC = block(x_BTC)
+        pasts = cache.layers if cache is not None else (None,) * len(self.blocks)
+        for block, past in zip(self.blocks, pasts, strict=True):
+            x_BTC = block(x_BTC, past)
         normed_BTC: Tensor = self.norm(x_BTC)
         return normed_BTC
 
@@ -104,9 +116,9 @@ class GPT(nn.Module):
         """Return the logits (B, T, V) of the token after each position."""
         return self._padded_logits(self.hidden(tokens_BT))[..., : self.vocabulary]
 
-    def next_logits(self, tokens_BT: Tensor) -> Tensor:
-        """Return the logits (B, V) of the token after the last position only."""
-        return self._padded_logits(self.hidden(tokens_BT)[:, -1])[..., : self.vocabulary]
+    def next_logits(self, tokens_BT: Tensor, cache: Cache | None = None) -> Tensor:
+        """Return the logits (B, V) of the token after the last position only; `cache` as in `hidden`."""
+        return self._padded_logits(self.hidden(tokens_BT, cache)[:, -1])[..., : self.vocabulary]
 
     def token_losses(self, tokens_BT: Tensor, targets_BT: Tensor) -> Tensor:
         """Return the cross-entropy (B, T) of each target in nats."""

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from andrea_core.errors import RunError
-from andrea_core.model.generate import Sampling, generate_tokens, pick
+from andrea_core.model.cache import Cache
+from andrea_core.model.generate import Reader, Sampling, generate_tokens, pick, settled
 from andrea_core.model.gpt import GPT, build_model
 from andrea_core.model.settings import PRESETS
 
@@ -111,3 +112,37 @@ def test_a_consumer_between_two_tokens_may_train(model: GPT) -> None:
 def test_an_empty_prompt_is_refused(model: GPT) -> None:
     with pytest.raises(ValueError, match="a prompt needs at least one token"):
         next(generate_tokens(model, [], 1, Sampling(), np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("length", [1, 2, 20, 31, 32])
+def test_a_text_read_token_by_token_gives_the_predictions_of_the_whole(model: GPT, length: int) -> None:
+    model = model.double()
+    tokens = list(np.random.default_rng(3).integers(0, 19, 45))
+    reader = Reader(model, tokens[:length])
+    for end in range(length, 45):
+        with torch.no_grad():
+            whole = model(torch.tensor([tokens[max(0, end - 32) : end]]))[0, -1]
+
+        np.testing.assert_allclose(reader.logits(), whole.numpy(), rtol=1e-10, atol=1e-12)
+        reader.read(tokens[end])
+
+
+def test_each_token_inside_the_context_is_read_once(model: GPT, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    hidden = GPT.hidden
+
+    def counted(self: GPT, tokens: torch.Tensor, cache: Cache | None = None) -> torch.Tensor:
+        read.append(tokens.shape[1])
+        return hidden(self, tokens, cache)
+
+    monkeypatch.setattr(GPT, "hidden", counted)
+    list(generate_tokens(model, [1, 2, 3], 31, Sampling(0.0), np.random.default_rng(0)))
+
+    assert read == [3] + [1] * 29 + [32]
+
+
+def test_half_a_character_waits_for_its_other_half() -> None:
+    text = "größer".encode()
+
+    assert settled(text[:3].decode("utf-8", "replace")) == "gr"
+    assert settled(text[:4].decode("utf-8", "replace")) == "grö"
