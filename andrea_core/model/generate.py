@@ -49,7 +49,7 @@ class Reader:
     def __init__(self, model: GPT, prompt: Sequence[int]) -> None:
         self._model = model
         self._seen = list(prompt)[-model.shape.context :]
-        self._cache = Cache.empty(model.shape, 1, model.head.weight)
+        self._cache = Cache.empty(model.shape, 1, model.head_weight)
 
     def read(self, token: int) -> None:
         """Take one token more; the first one goes when the context is full."""
@@ -59,7 +59,7 @@ class Reader:
         """Return the logits (V,) of the next token in float64."""
         new = len(self._seen) - self._cache.length
         full = new == 0  # the window has moved on: positions are absolute, so nothing that was kept holds
-        tokens = torch.tensor([self._seen if full else self._seen[-new:]], device=self._model.head.weight.device)
+        tokens = torch.tensor([self._seen if full else self._seen[-new:]], device=self._model.head_weight.device)
         with quiet(self._model):
             found = self._model.next_logits(tokens, None if full else self._cache)
         return np.asarray(found[0].double().cpu().numpy())

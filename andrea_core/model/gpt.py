@@ -1,4 +1,4 @@
-"""The decoder: learned positions, pre-norm blocks without biases, GELU, causal attention, an untied head.
+"""The decoder: learned positions, pre-norm blocks, GELU, causal attention; biases and a tied head on request.
 
 Shape suffixes: B rows, T positions, N positions of all rows, C width, H heads, D width of a head, V vocabulary, P the
 vocabulary padded.
@@ -19,6 +19,9 @@ INIT_STD = 0.02  # GPT-2's (Radford et al. 2019); the parts that write to the re
 PADDED = ("tokens.weight", "head.weight")
 """The parameters with a row for each token."""
 
+APPROXIMATIONS = {"gelu": "none", "gelu_tanh": "tanh"}
+"""PyTorch's names of the exact GELU (Hendrycks, Gimpel 2016) and of its approximation, which GPT-2 uses."""
+
 LOGITS_AT_ONCE = 2**28
 """Logits (rows x vocabulary) that training makes together, 1 GiB in float32."""
 
@@ -29,8 +32,8 @@ class Attention(nn.Module):
     def __init__(self, shape: ModelShape) -> None:
         super().__init__()
         self.heads, self.dropout = shape.heads, shape.dropout
-        self.qkv = nn.Linear(shape.width, 3 * shape.width, bias=False)
-        self.out = nn.Linear(shape.width, shape.width, bias=False)
+        self.qkv = nn.Linear(shape.width, 3 * shape.width, bias=shape.bias)
+        self.out = nn.Linear(shape.width, shape.width, bias=shape.bias)
 
     def forward(self, x_BTC: Tensor, past: Past | None = None) -> Tensor:
         """Blend each position's past; (B, T, C) to (B, T, C).
@@ -54,12 +57,13 @@ class Mlp(nn.Module):
 
     def __init__(self, shape: ModelShape) -> None:
         super().__init__()
-        self.up = nn.Linear(shape.width, 4 * shape.width, bias=False)
-        self.out = nn.Linear(4 * shape.width, shape.width, bias=False)
+        self.up = nn.Linear(shape.width, 4 * shape.width, bias=shape.bias)
+        self.out = nn.Linear(4 * shape.width, shape.width, bias=shape.bias)
+        self.approximate = APPROXIMATIONS[shape.activation]
 
     def forward(self, x_BTC: Tensor) -> Tensor:
         """Act on each position alone; (B, T, C) to (B, T, C)."""
-        y_BTC: Tensor = self.out(functional.gelu(self.up(x_BTC)))
+        y_BTC: Tensor = self.out(functional.gelu(self.up(x_BTC), approximate=self.approximate))
         return y_BTC
 
 
@@ -68,9 +72,9 @@ class Block(nn.Module):
 
     def __init__(self, shape: ModelShape) -> None:
         super().__init__()
-        self.attention_norm = nn.LayerNorm(shape.width, bias=False)
+        self.attention_norm = nn.LayerNorm(shape.width, bias=shape.bias)
         self.attention = Attention(shape)
-        self.mlp_norm = nn.LayerNorm(shape.width, bias=False)
+        self.mlp_norm = nn.LayerNorm(shape.width, bias=shape.bias)
         self.mlp = Mlp(shape)
         self.dropout = shape.dropout
 
@@ -90,12 +94,18 @@ class GPT(nn.Module):
         super().__init__()
         self.shape, self.vocabulary = shape, vocabulary
         self.logits_at_once = LOGITS_AT_ONCE
-        padded = -(-vocabulary // shape.pad_vocabulary) * shape.pad_vocabulary
-        self.tokens = nn.Embedding(padded, shape.width)
+        self.padded = -(-vocabulary // shape.pad_vocabulary) * shape.pad_vocabulary
+        self.tokens = nn.Embedding(self.padded, shape.width)
         self.positions = nn.Embedding(shape.context, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
-        self.norm = nn.LayerNorm(shape.width, bias=False)
-        self.head = nn.Linear(shape.width, padded, bias=False)
+        self.norm = nn.LayerNorm(shape.width, bias=shape.bias)
+        if not shape.tied_head:
+            self.head = nn.Linear(shape.width, self.padded, bias=False)
+
+    @property
+    def head_weight(self) -> Tensor:
+        """The matrix (P, C) that turns the last layer into logits: the head's own, or the embedding's."""
+        return self.tokens.weight if self.shape.tied_head else self.head.weight
 
     def hidden(self, tokens_BT: Tensor, cache: Cache | None = None) -> Tensor:
         """Return the normalised last layer (B, T, C) of tokens (B, T) with T <= context.
@@ -130,7 +140,7 @@ class GPT(nn.Module):
         More than `logits_at_once` logits are made in parts, and made again for the gradient: their memory is bounded.
         """
         hidden_NC, targets_N = self.hidden(tokens_BT).flatten(0, 1), targets_BT.reshape(-1)
-        at_once = max(1, self.logits_at_once // self.head.out_features)
+        at_once = max(1, self.logits_at_once // self.padded)
         if len(targets_N) <= at_once:
             losses_N, log_z_N = self._head_scores(hidden_NC, targets_N, normaliser)
         else:
@@ -145,13 +155,14 @@ class GPT(nn.Module):
         return self.token_losses(tokens_BT, targets_BT).sum(1)
 
     def parameter_count(self, *, norms: bool = True) -> int:
-        """Return the number of parameters, with or without the gains of the norms (the only vectors); no padding."""
-        padding = (self.head.out_features - self.vocabulary) * self.shape.width * 2
+        """Return the number of parameters, with or without vectors (the gains of norms, biases); no padding."""
+        embeddings = 1 if self.shape.tied_head else 2
+        padding = (self.padded - self.vocabulary) * self.shape.width * embeddings
         return sum(p.numel() for p in self.parameters() if norms or p.ndim > 1) - padding
 
     def _head_scores(self, hidden_NC: Tensor, targets_N: Tensor, normaliser: bool) -> tuple[Tensor, Tensor | None]:
         logits_NP = self._padded_logits(hidden_NC)
-        if self.head.out_features > self.vocabulary:
+        if self.padded > self.vocabulary:
             # A capped logit is what the gradient of tanh is made from: it must not be written over.
             logits_NP = logits_NP.clone() if self.shape.logit_cap else logits_NP
             logits_NP[:, self.vocabulary :] = -math.inf
@@ -159,7 +170,7 @@ class GPT(nn.Module):
         return losses_N, logits_NP.logsumexp(1) if normaliser else None
 
     def _padded_logits(self, hidden_C: Tensor) -> Tensor:
-        logits_P: Tensor = self.head(hidden_C)
+        logits_P = functional.linear(hidden_C, self.head_weight)
         cap = self.shape.logit_cap
         return cap * torch.tanh(logits_P / cap) if cap else logits_P
 
@@ -174,7 +185,7 @@ def build_model(shape: ModelShape, vocabulary: int, seed: int, device: str | tor
 
 
 def initialise(model: GPT, generator: torch.Generator) -> None:
-    """Fill a CPU model: gains 1, matrices normal with deviation 0.02, smaller where they write to the stream.
+    """Fill a CPU model: gains 1, biases 0, matrices normal with deviation 0.02, smaller where they write to the stream.
 
     Padding is zero and draws nothing, so that a padded model starts as the same model.
     """
@@ -182,7 +193,7 @@ def initialise(model: GPT, generator: torch.Generator) -> None:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.ndim == 1:
-                parameter.fill_(1.0)
+                parameter.fill_(0.0 if name.endswith("bias") else 1.0)
                 continue
             if name in PADDED:
                 parameter.zero_()

@@ -13,10 +13,11 @@ MOST_LAYERS, WIDEST, LONGEST_CONTEXT = 10_000, 2**17, 2**22
 class ModelShape:
     """The size of a decoder: `layers` blocks of `width` channels and `heads` heads over at most `context` tokens.
 
-    `dropout` is the probability of dropping an activation while training. `logit_cap` c bends logits x to c tanh(x /
-    c) (Gemma Team 2024, 2408.00118), 0 leaves them. `pad_vocabulary` rounds the rows of embedding and head up to a
-    multiple of it, which GPUs like; the added rows count in no loss, no sample and no size. Raises ValueError when a
-    size is below 1 or out of all bounds, or the heads do not divide the width.
+    `dropout` is the probability of dropping an activation while training. `logit_cap` c bends logits x to c tanh(x / c)
+    (Gemma Team 2024, 2408.00118), 0 leaves them. `pad_vocabulary` rounds the rows of embedding and head up to a
+    multiple of it, which GPUs like; the added rows count in no loss, no sample and no size. `bias`, `tied_head` and
+    `activation = "gelu_tanh"` together make the model GPT-2's. Raises ValueError when a size is below 1 or out of all
+    bounds, or the heads do not divide the width.
     """
 
     layers: int = number(at_least=1, at_most=MOST_LAYERS)
@@ -26,15 +27,26 @@ class ModelShape:
     dropout: float = fraction(default=0.0)
     logit_cap: float = number(default=0.0, at_least=0)
     pad_vocabulary: int = number(default=1, at_least=1, at_most=2**16)
+    bias: bool = False
+    tied_head: bool = False
+    activation: str = one_of("gelu", "gelu_tanh", default="gelu")
 
     def parameters(self, vocabulary: int) -> int:
-        """Return the number of parameters with a vocabulary, norm gains apart: V d + T d + 12 L d^2 + V d."""
-        return (2 * vocabulary + self.context + 12 * self.layers * self.width) * self.width
+        """Return the number of parameters in matrices: V d + T d + 12 L d^2 + V d, without the last for a tied head."""
+        embeddings = 1 if self.tied_head else 2
+        return (embeddings * vocabulary + self.context + 12 * self.layers * self.width) * self.width
+
+    def vectors(self) -> int:
+        """Return the number of parameters in vectors: norm gains (2 L + 1) d and, with `bias`, as many and 9 L d."""
+        norms = (2 * self.layers + 1) * self.width
+        return 2 * norms + 9 * self.layers * self.width if self.bias else norms
 
     def __attrs_post_init__(self) -> None:
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not divisible by heads {self.heads}")
 
+
+SIZES = ("layers", "heads", "width", "context")
 
 PRESETS = {
     "andrea-12m": ModelShape(layers=6, heads=12, width=384, context=1024),
@@ -57,12 +69,17 @@ class ModelSettings:
     dropout: float = fraction(default=0.0)
     logit_cap: float = number(default=0.0, at_least=0)
     pad_vocabulary: int = number(default=1, at_least=1, at_most=2**16)
+    bias: bool = False
+    tied_head: bool = False
+    activation: str = one_of("gelu", "gelu_tanh", default="gelu")
 
     def resolve(self) -> ModelShape:
         """Return the shape that the settings name; raises ValueError when they name none, or one that cannot be."""
-        sizes = {name: getattr(self, name) for name in ("layers", "heads", "width", "context")}
+        sizes = {name: getattr(self, name) for name in SIZES}
         given = {name: size for name, size in sizes.items() if size is not None}
-        extras = {name: getattr(self, name) for name in ("dropout", "logit_cap", "pad_vocabulary")}
+        extras = {
+            field.name: getattr(self, field.name) for field in attrs.fields(ModelShape) if field.name not in sizes
+        }
         if self.preset is not None:
             return attrs.evolve(_preset(self.preset), **given, **extras)
         missing = [name for name in sizes if name not in given]

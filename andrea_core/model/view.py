@@ -68,7 +68,7 @@ class ModelView:
         """Return the cross-entropy (n, T) in nats of the last T tokens of windows (n, T + 1), T <= context."""
         tokens = np.asarray(windows, dtype=np.int64)
         rows, length = tokens.shape[0], tokens.shape[1] - 1
-        device = self._model.head.weight.device
+        device = self._model.head_weight.device
         budget = LOGITS_AT_ONCE.get(device.type, LOGITS_AT_ONCE["cpu"])
         batch = max(1, budget // max(1, length * self._model.vocabulary))
         losses = np.empty((rows, length))

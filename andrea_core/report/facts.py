@@ -29,7 +29,7 @@ def seed_of(run: Run) -> int | None:
 
 
 def parameters_of(run: Run) -> tuple[int, int] | None:
-    """Return the model's number of parameters and how many of them are gains of norms, (2 L + 1) d.
+    """Return the model's number of parameters and how many of them are in vectors (gains of norms, biases).
 
     None when the scenario or the tokenizer is gone or cannot be read.
     """
@@ -38,8 +38,7 @@ def parameters_of(run: Run) -> tuple[int, int] | None:
         vocabulary = from_json((run.folder / TOKENIZER).read_text(encoding="utf-8")).vocabulary
     except (OSError, KeyError, ValueError, TypeError, AndreaError, cattrs.BaseValidationError):
         return None
-    gains = (2 * shape.layers + 1) * shape.width
-    return shape.parameters(vocabulary) + gains, gains
+    return shape.parameters(vocabulary) + shape.vectors(), shape.vectors()
 
 
 def tokens_of(run: Run) -> int:

@@ -166,3 +166,31 @@ def test_capped_logits_stay_inside_the_cap_and_small_ones_as_they_are() -> None:
 
     torch.testing.assert_close(model(tokens), 0.05 * torch.tanh(free(tokens) / 0.05))
     assert model(tokens).abs().max() <= 0.05 < free(tokens).abs().max()
+
+
+GPT2 = attrs.evolve(SHAPE, bias=True, tied_head=True, activation="gelu_tanh")
+
+
+@pytest.mark.parametrize("shape", [SHAPE, GPT2, attrs.evolve(GPT2, tied_head=False, pad_vocabulary=8)], ids=str)
+def test_the_settings_know_the_number_of_parameters(shape: ModelShape) -> None:
+    model = build_model(shape, 19, 0)
+
+    assert model.parameter_count(norms=False) == shape.parameters(19)
+    assert model.parameter_count() == shape.parameters(19) + shape.vectors()
+
+
+def test_a_tied_head_is_the_embedding_and_learns_from_both_its_uses() -> None:
+    model = build_model(GPT2, 19, 0)
+    model.token_losses(*_batch()).mean().backward()
+    torch.testing.assert_close(model(_batch()[0]), model.hidden(_batch()[0]) @ model.tokens.weight.T)
+
+    assert "head.weight" not in dict(model.named_parameters())
+    assert "head.weight" not in model.state_dict()
+    assert (model.tokens.weight.grad.abs().sum(1) > 0).all()  # as a head every row gets a gradient
+
+
+def test_biases_start_at_zero_and_leave_the_weights_as_they_were() -> None:
+    plain, biased = build_model(SHAPE, 19, 0), build_model(attrs.evolve(SHAPE, bias=True), 19, 0)
+
+    assert all(not p.any() for name, p in biased.named_parameters() if name.endswith("bias"))
+    torch.testing.assert_close(plain(_batch()[0]), biased(_batch()[0]))
