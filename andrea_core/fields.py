@@ -87,11 +87,14 @@ def source_names(*, default: Any = attrs.NOTHING, validator: Any = None) -> Any:
     return attrs.field(default=default, validator=validator, metadata={SOURCES: True})
 
 
-def file_patterns() -> Any:
-    """Return a field for a list of files or patterns, not empty; a loaded scenario holds them as absolute paths."""
+def file_patterns(*, default: Any = attrs.NOTHING) -> Any:
+    """Return a field for a list of files or patterns; a loaded scenario holds them as absolute paths.
+
+    The list is not empty, unless a default is given.
+    """
 
     def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: tuple[str, ...]) -> None:
-        if not value:
+        if not value and default is attrs.NOTHING:
             raise ValueError(f"{attribute.name} must name at least one file or pattern")
         for pattern in value:
             try:
@@ -101,7 +104,17 @@ def file_patterns() -> Any:
                     f"{attribute.name} must start in a known home folder, got {pattern!r}; write the path"
                 ) from None
 
-    return attrs.field(validator=check, metadata={PATHS: True})
+    return attrs.field(default=default, validator=check, metadata={PATHS: True})
+
+
+def path(*, default: Any = attrs.NOTHING) -> Any:
+    """Return a field for the path of a file or folder; a loaded scenario holds it as an absolute path."""
+
+    def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: str | None) -> None:
+        if value == "":
+            raise ValueError(f"{attribute.name} must name a file or folder, got an empty text")
+
+    return attrs.field(default=default, validator=check, metadata={PATHS: True})
 
 
 def _bounds(above: float | None, at_least: float | None, at_most: float | None, below: float | None) -> _Check:

@@ -1,4 +1,4 @@
-"""Rewrites a tree of settings: step spans scaled, file patterns made absolute."""
+"""Rewrites a tree of settings: step spans scaled, paths and file patterns made absolute."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -40,12 +40,14 @@ def scaled(settings: Any, scale: float) -> Any:
 
 
 def absolute(settings: Any, folder: Path) -> Any:
-    """Return settings whose file patterns start at a folder, so that a run can be resumed from anywhere.
+    """Return settings whose paths and file patterns start at a folder, so that a run can be resumed from anywhere.
 
     Raises ScenarioError for a pattern under the home folder of a user who has none.
     """
 
-    def rooted(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    def rooted(patterns: tuple[str, ...] | str | None) -> tuple[str, ...] | str | None:
+        if patterns is None or isinstance(patterns, str):
+            return patterns and str(folder / expanded(patterns))
         return tuple(str(folder / expanded(pattern)) for pattern in patterns)
 
     return _rewritten(settings, PATHS, rooted)

@@ -58,14 +58,14 @@ class BpeTokenizer:
 
     @cached_property
     def _pieces(self) -> list[bytes]:
-        byte_of = {sign: byte for byte, sign in enumerate(_alphabet())}
+        byte_of = {sign: byte for byte, sign in enumerate(alphabet())}
         merged = [bytes(byte_of[sign] for sign in left + right) for left, right in self.merges]
         return [*(bytes([byte]) for byte in range(256)), b"", *merged]
 
     @cached_property
     def _engine(self) -> Any:
         library = _library()
-        names = [*_alphabet(), _SEPARATOR_NAME, *(left + right for left, right in self.merges)]
+        names = [*alphabet(), _SEPARATOR_NAME, *(left + right for left, right in self.merges)]
         vocabulary = {name: number for number, name in enumerate(names)}
         engine = library.Tokenizer(library.models.BPE(vocab=vocabulary, merges=[tuple(merge) for merge in self.merges]))
         engine.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -83,7 +83,7 @@ def train(texts: Iterator[str], vocabulary: int) -> BpeTokenizer:
     engine.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = library.trainers.BpeTrainer(
         vocab_size=vocabulary - 1,  # the separator is no part of the library's vocabulary
-        initial_alphabet=_alphabet(),
+        initial_alphabet=alphabet(),
         show_progress=False,
     )
     engine.train_from_iterator(texts, trainer)
@@ -96,7 +96,7 @@ def _pair(merge: str | list[str]) -> Merge:
     return left, right
 
 
-def _alphabet() -> list[str]:
+def alphabet() -> list[str]:
     """The visible character of each byte: itself where it is printable, else the next free one from 256 on."""
     visible = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
     free = iter(range(256, 512))

@@ -2,7 +2,7 @@
 
 import attrs
 
-from andrea_core.fields import fraction, number, one_of, positive, span
+from andrea_core.fields import fraction, number, one_of, path, positive, span
 from andrea_core.spelling import nearest
 
 MOST_LAYERS, WIDEST, LONGEST_CONTEXT = 10_000, 2**17, 2**22
@@ -59,7 +59,11 @@ PRESETS = {
 
 @attrs.frozen
 class ModelSettings:
-    """The `[model]` table: a preset's name, or sizes, or a preset with some sizes replaced."""
+    """The `[model]` table: a preset's name, or sizes, or a preset with some sizes replaced.
+
+    `init_from` names GPT-2 weights to start from instead of random ones: a folder with `config.json` and
+    `model.safetensors`, as `transformers` and `andrea export` write it. Shape and vocabulary must be the same.
+    """
 
     preset: str | None = None
     layers: int | None = number(default=None, at_least=1, at_most=MOST_LAYERS)
@@ -72,6 +76,7 @@ class ModelSettings:
     bias: bool = False
     tied_head: bool = False
     activation: str = one_of("gelu", "gelu_tanh", default="gelu")
+    init_from: str | None = path(default=None)
 
     def resolve(self) -> ModelShape:
         """Return the shape that the settings name; raises ValueError when they name none, or one that cannot be."""
