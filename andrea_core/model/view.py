@@ -66,17 +66,7 @@ class ModelView:
 
     def token_losses(self, windows: npt.NDArray[np.integer]) -> Vector:
         """Return the cross-entropy (n, T) in nats of the last T tokens of windows (n, T + 1), T <= context."""
-        tokens = np.asarray(windows, dtype=np.int64)
-        rows, length = tokens.shape[0], tokens.shape[1] - 1
-        device = self._model.head_weight.device
-        budget = LOGITS_AT_ONCE.get(device.type, LOGITS_AT_ONCE["cpu"])
-        batch = max(1, budget // max(1, length * self._model.vocabulary))
-        losses = np.empty((rows, length))
-        with quiet(self._model):
-            for start in range(0, rows, batch):
-                part = torch.from_numpy(tokens[start : start + batch].copy()).to(device)
-                losses[start : start + batch] = self._model.token_losses(part[:, :-1], part[:, 1:]).cpu().numpy()
-        return losses
+        return window_losses(self._model, windows)
 
     def row_losses(self, windows: npt.NDArray[np.integer]) -> Vector:
         """Return the summed cross-entropy (n,) in nats of each of the windows (n, T + 1)."""
@@ -107,3 +97,18 @@ class ModelView:
             else:
                 documents[-1].append(token)
         return "\n".join(self.tokenizer.decode(document) for document in documents)
+
+
+def window_losses(model: GPT, windows: npt.NDArray[np.integer]) -> Vector:
+    """Return the cross-entropy (n, T) in nats of the last T tokens of windows (n, T + 1), T <= context."""
+    tokens = np.asarray(windows, dtype=np.int64)
+    rows, length = tokens.shape[0], tokens.shape[1] - 1
+    device = model.head_weight.device
+    budget = LOGITS_AT_ONCE.get(device.type, LOGITS_AT_ONCE["cpu"])
+    batch = max(1, budget // max(1, length * model.vocabulary))
+    losses = np.empty((rows, length))
+    with quiet(model):
+        for start in range(0, rows, batch):
+            part = torch.from_numpy(tokens[start : start + batch].copy()).to(device)
+            losses[start : start + batch] = model.token_losses(part[:, :-1], part[:, 1:]).cpu().numpy()
+    return losses

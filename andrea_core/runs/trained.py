@@ -23,6 +23,11 @@ def trained_model(folder: Path, step: int | None = None) -> tuple["GPT", Tokeniz
 
     Raises RunError when the folder is no run's, or has no such checkpoint.
     """
+    return trained_model_at(folder, step)[:2]
+
+
+def trained_model_at(folder: Path, step: int | None = None) -> tuple["GPT", Tokenizer, int]:
+    """Return the same as `trained_model`, and the step of the checkpoint."""
     from andrea_core.model.gpt import build_model
 
     require_run(folder)
@@ -35,7 +40,7 @@ def trained_model(folder: Path, step: int | None = None) -> tuple["GPT", Tokeniz
         raise RunError(
             f"{folder}: the checkpoint of step {checkpoint.step} does not fit {SCENARIO} and {TOKENIZER}; {RESTORE}"
         ) from error
-    return model, tokenizer
+    return model, tokenizer, checkpoint.step
 
 
 def set_threads(count: int) -> None:
