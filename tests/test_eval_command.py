@@ -28,7 +28,7 @@ def run(tiny, tmp_path, capfd):
 
 
 def test_the_scores_are_those_that_the_run_recorded(run, capfd):
-    code, out, _ = call(capfd, "eval", run, "--json", "--tokens", 8192)
+    code, out, _ = call(capfd, "eval", run, "--json", "--tokens", 64)
     found = json.loads(out)
     recorded = np.asarray(open_run(run).evals["bits_per_byte"])[-1]
 
