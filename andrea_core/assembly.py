@@ -14,7 +14,7 @@ from andrea_core.plan import Plan
 from andrea_core.plugins import Catalogue
 from andrea_core.progress import Progress
 from andrea_core.runs.files import disk_errors, remove, write_text
-from andrea_core.runs.folder import SCENARIO, TOKENIZER, RunFolder, new_name
+from andrea_core.runs.folder import SCENARIO, TOKENIZER, RunFolder, new_name, read_facts
 from andrea_core.scenario import Loaded, Scenario, load_resolved
 from andrea_core.values import Sources
 
@@ -32,6 +32,7 @@ def new_run(loaded: Loaded, out: Path | None, progress: Progress, *, device: str
     """
     Plan.of(loaded).check()
     corpus = _corpus(loaded.scenario, progress.note)
+    initial = _initial_weights(loaded.scenario, corpus.tokenizer.vocabulary)
     device, threads = _machine(device, threads)
     facts = {
         "digest": loaded.digest,
@@ -45,7 +46,10 @@ def new_run(loaded: Loaded, out: Path | None, progress: Progress, *, device: str
     folder = RunFolder.create(path, loaded.text, facts)
     _clear(folder)
     write_text(folder.path / TOKENIZER, corpus.tokenizer.to_json())
-    return _assemble(loaded, folder, corpus, progress, device)
+    experiment = _assemble(loaded, folder, corpus, progress, device)
+    if initial is not None:
+        experiment.trainer.model.load_state_dict(initial)
+    return experiment
 
 
 def resumed_run(path: Path, progress: Progress, *, device: str | None = None) -> tuple["Experiment", int]:
@@ -74,16 +78,24 @@ def resumed_run(path: Path, progress: Progress, *, device: str | None = None) ->
         raise
 
 
+def corpus_of(path: Path) -> "Corpus":
+    """Return the corpus of a run; raises RunError when a source's text is not what the run was trained with."""
+    corpus = _corpus(load_resolved(path / SCENARIO).scenario, lambda _line: None)
+    _refuse_other_text(read_facts(path), corpus)
+    return corpus
+
+
 def _assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Progress, device: str) -> "Experiment":
     from andrea_core.experiment import Experiment
-    from andrea_core.looking import Looker
+    from andrea_core.looking import Looker, needs_of
+    from andrea_core.model.gradients import GradientMeter
     from andrea_core.model.trainer import Trainer
     from andrea_core.model.view import ModelView
     from andrea_core.phase import Director
     from andrea_core.record import Record
 
     scenario = loaded.scenario
-    shape = scenario.model.resolve()
+    shape, needs = scenario.model.resolve(), needs_of(scenario)
     streams = _streams(scenario, corpus, shape.context)
     sources = Sources(tuple(scenario.sources), np.array([stream.epoch_tokens for stream in streams]))
     director = Director.of(loaded, sources, Sampler(scenario.sampler, streams))
@@ -95,8 +107,10 @@ def _assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Pro
         total_steps=scenario.run.steps,
         seed=scenario.seed,
         device=device,
+        loss_after="loss_after" in needs,
     )
-    looker = Looker(director, lambda step: ModelView(trainer.model, corpus, step), trainer.device)
+    meter = GradientMeter(trainer.model, corpus, scenario.seed) if "source_gradients" in needs else None
+    looker = Looker(director, lambda step: ModelView(trainer.model, corpus, step), trainer.device, meter)
     recorder = _recorder(loaded, folder, corpus, sources, progress)
     groups = looker.groups()
     opened = _observers(scenario, loaded.catalogue, folder, sources)
@@ -154,6 +168,18 @@ def _streams(scenario: Scenario, corpus: "Corpus", context: int) -> list[PackedS
         )
         for source in corpus.sources
     ]
+
+
+def _initial_weights(scenario: Scenario, vocabulary: int) -> dict[str, Any] | None:
+    """Return the weights that the scenario starts from; None for random ones."""
+    if scenario.model.init_from is None:
+        return None
+    from andrea_core.model.gpt import build_model
+    from andrea_core.model.gpt2 import start_from
+
+    model = build_model(scenario.model.resolve(), vocabulary, 0)
+    start_from(model, Path(scenario.model.init_from))
+    return model.state_dict()
 
 
 def _machine(device: str, threads: int | None) -> tuple[str, int]:

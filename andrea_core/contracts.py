@@ -1,6 +1,6 @@
 """What a plugin must be: one Protocol a kind."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from numpy.random import Generator
@@ -64,7 +64,7 @@ class Foreseeing(Protocol):
 
 
 class Curriculum(Protocol[S]):
-    """Says which stage a step belongs to."""
+    """Says which stage a step belongs to. One whose borders are not settled by the steps alone is also `Reacting`."""
 
     def start(self, sources: Sources) -> S:
         """Return the state before step 0."""
@@ -74,6 +74,18 @@ class Curriculum(Protocol[S]):
 
     def update(self, state: S, outcome: Outcome, findings: Findings) -> S:
         """Return the state after a phase."""
+
+
+@runtime_checkable
+class Reacting(Protocol):
+    """What a curriculum adds when phases and probes move its borders, so that all of it is checked before the start."""
+
+    @property
+    def watches(self) -> frozenset[str]:
+        """The names of the probes that it reads; a scenario without one of them is refused."""
+
+    def possible(self, steps: int) -> Sequence[Stage]:
+        """Return every stage of a run of `steps` steps in order, from its earliest beginning to its latest end."""
 
 
 class Phases(Protocol):

@@ -20,7 +20,7 @@ from andrea_core.runs.folder import RunFolder
 from andrea_core.runs.tree import prove
 from andrea_core.saving import restore, save
 from andrea_core.stopwatch import Stopwatch
-from andrea_core.values import Findings, Observation
+from andrea_core.values import Findings, Gradients, Observation, Vector
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it
@@ -83,13 +83,15 @@ class Experiment:
             losses = self.trainer.collect()
         self._refuse_divergence(phase, losses)
         with self.watch.on("probes"):
-            heldout = self.looker.heldout_loss() if self.looker.heldout_needed else None
+            heldout, gradients = self.looker.heldout_loss(), self.looker.gradients(self.state, phase)
         with self.watch.on("policy"):
-            observation = self._observation(phase, losses, heldout)
+            observation = self._observation(phase, losses, heldout, gradients)
             before, (self.state, outcome, odd) = self.state, self.director.learn(self.state, phase, observation)
         self.trainer.clear()
         findings = self._look(phase)
         self.state = self.director.advance(self.state, outcome, findings)
+        if self.state.step < self.total and self.director.pivots(self.state, phase):
+            findings = findings.joined(self._look(phase, pivot=True))
         if self.state.phase == 1:  # a state that cannot be kept shows before anything is lost
             prove(self.state, self.director.start(), "state")
         with self.watch.on("recording"):
@@ -112,10 +114,10 @@ class Experiment:
                 self._save()
                 raise Interrupted(self.trainer.steps_done, self._asked)
 
-    def _look(self, phase: Phase | None) -> Findings:
+    def _look(self, phase: Phase | None, *, pivot: bool = False) -> Findings:
         """Let the probes look whose time has come: at a phase's end, or without a phase at the start and at a stop."""
         with self.watch.on("probes"):
-            findings, probes = self.looker.look(self.state, phase, self.total)
+            findings, probes = self.looker.look(self.state, phase, self.total, pivot=pivot)
         self.state = attrs.evolve(self.state, probes=probes)
         with self.watch.on("recording"):
             self.record.findings(self.state.step, findings)
@@ -137,11 +139,19 @@ class Experiment:
                 save(self.folder.checkpoints, keep, self.state, self.trainer, self.record.recorder)
                 self.record.saved_at = step
 
-    def _observation(self, phase: Phase, losses: PhaseLosses, heldout: Any) -> Observation:
-        rows = losses.row_loss
-        tokens = np.full(rows.shape, self.trainer.shape.context, np.int64)
-        step = self.state.step + phase.steps
-        return Observation(rows, tokens, phase.plan.source, phase.landed.weights, step, heldout)
+    def _observation(
+        self, phase: Phase, losses: PhaseLosses, heldout: Vector | None, gradients: Gradients | None
+    ) -> Observation:
+        return Observation(
+            loss=losses.row_loss,
+            tokens=np.full(losses.row_loss.shape, self.trainer.shape.context, np.int64),
+            source=phase.plan.source,
+            weights=phase.landed.weights,
+            step=self.state.step + phase.steps,
+            heldout=heldout,
+            loss_after=losses.loss_after,
+            gradients=gradients,
+        )
 
     def _refuse_divergence(self, phase: Phase, losses: PhaseLosses) -> None:
         """Stop a run whose loss is no longer a number, before anything learns from it."""

@@ -15,7 +15,8 @@ from andrea_core.values import Stage, Vector
 def forecasts(plan: Plan) -> list[list[str]]:
     """Return, for each stage of a plan, what its constraint sets foresee; empty lists when none of them foresees.
 
-    Only text that the cache has can be counted; where it has not, one sentence says that nothing can be predicted.
+    Where a curriculum reacts, a stage is taken at its longest after those before it at their shortest. Only text that
+    the cache has can be counted; where it has not, one sentence says that nothing can be predicted.
     """
     everywhere = plan.scenario.constraints
     if not any(_foreseeing(everywhere, stage) for stage in plan.stages):
@@ -23,11 +24,13 @@ def forecasts(plan: Plan) -> list[list[str]]:
     epoch, problem = _epoch_tokens(plan.scenario)
     if epoch is None:
         return [[problem]] + [[] for _ in plan.stages[1:]]
-    epochs, found = np.zeros(len(plan.sources)), []
-    for stage in plan.stages:
-        epochs = epochs + implied_epochs(plan, stage, epoch)
+    before, found = np.zeros(len(plan.sources)), []
+    for index, stage in enumerate(plan.stages):  # each stage as long as it may be, those before it as short
+        epochs = before + implied_epochs(plan, stage, epoch)
         sets = _foreseeing(everywhere, stage)
         found.append([line for one in sets for line in one.foresee(epochs, plan.sources)])
+        shortest = attrs.evolve(stage, until=plan.borders(index).ends[0])
+        before = before + implied_epochs(plan, shortest, epoch)
     return found
 
 

@@ -8,47 +8,66 @@ import attrs
 import numpy as np
 
 from andrea_core.guard import Blame, blaming, names_of_record, numbers
-from andrea_core.model.randomness import untouched_generators
 from andrea_core.phase import Director, Phase, State
+from andrea_core.plan import probe_names
 from andrea_core.rng import generator
-from andrea_core.scenario import ProbeSlot
-from andrea_core.values import Findings, Measurement, Vector
+from andrea_core.scenario import ProbeSlot, Scenario
+from andrea_core.values import Findings, Gradients, Measurement, Vector
 
 if TYPE_CHECKING:
     import torch
 
+    from andrea_core.model.gradients import GradientMeter
     from andrea_core.model.view import ModelView
 
 HELDOUT_TOKENS = 2048
 """Held-out tokens a source that a policy or reward which needs them sees after each phase."""
 
 
+def needs_of(scenario: Scenario) -> frozenset[str]:
+    """Return what the policy and the reward of a scenario ask to have measured."""
+    return frozenset(scenario.policy.component.needs) | frozenset(scenario.reward.needs)
+
+
 @attrs.frozen(eq=False)
 class Looker:
-    """The probes of a run. `view` makes the read-only view of the model at a step."""
+    """The probes of a run, and what its policy and reward need measured after each phase.
+
+    `view` makes the read-only view of the model at a step; `meter` is there when source gradients are needed.
+    """
 
     director: Director
     view: Callable[[int], "ModelView"]
     device: "torch.device"
+    meter: "GradientMeter | None" = None
 
-    @property
-    def heldout_needed(self) -> bool:
-        """Whether the policy or the reward asks for the held-out loss after each phase."""
-        scenario = self.director.scenario
-        return "heldout" in scenario.policy.component.needs | scenario.reward.needs
-
-    def heldout_loss(self) -> Vector:
-        """Return the (K,) held-out losses in nats a token, on the same windows every time."""
+    def heldout_loss(self) -> Vector | None:
+        """Return the (K,) held-out losses in nats a token, always on the same windows; None if nobody needs them."""
+        if "heldout" not in needs_of(self.director.scenario):
+            return None
         view = self.view(0)
         return np.array([_mean(view, index) for index in range(len(self.director.sources))])
 
-    def look(self, state: State, phase: Phase | None, total: int) -> tuple[Findings, tuple[Any, ...]]:
-        """Return what the probes that are due found at a phase border, and all probes' states."""
+    def gradients(self, state: State, phase: Phase) -> Gradients | None:
+        """Return the inner products of the active sources' gradients at a phase's end; None if nobody needs them."""
+        return None if self.meter is None else self.meter.measure(phase.region.upper > 0, state.phase)
+
+    def look(
+        self, state: State, phase: Phase | None, total: int, *, pivot: bool = False
+    ) -> tuple[Findings, tuple[Any, ...]]:
+        """Return what the probes that are due found at a phase border, and all probes' states.
+
+        At a `pivot`, where the curriculum has just ended a stage before its last step, only those look that wait for
+        the border of a stage and have not looked yet.
+        """
+        from andrea_core.model.randomness import untouched_generators
+
         measured: dict[str, Mapping[str, Measurement]] = {}
         states = list(state.probes)
         view = self.view(state.step)
         for index, slot in enumerate(self.director.scenario.probes):
-            if due(slot, state.step, phase, total):
+            looks = due(slot, state.step, phase, total)
+            if looks != pivot and (looks or slot.at_stage_borders):
                 name = self._name(index)
                 rng = generator(self.director.scenario.seed, "probe", name, state.step)
                 blame = self.director.blame("probes", slot.component, state, state.stage)
@@ -64,11 +83,8 @@ class Looker:
         return {name: str(getattr(component, "group", f"probes/{name}")) for name, component in named}
 
     def _name(self, index: int) -> str:
-        """Return a probe's name in the record; a second one of the same kind gets a number."""
-        slots = self.director.scenario.probes
-        names = [self.director.catalogue.name_of("probes", slot.component) for slot in slots]
-        earlier = names[:index].count(names[index])
-        return names[index] if not earlier else f"{names[index]}-{earlier + 1}"
+        """Return a probe's name in the record."""
+        return probe_names(self.director.scenario, self.director.catalogue)[index]
 
 
 @contextmanager

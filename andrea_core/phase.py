@@ -150,6 +150,14 @@ class Director:
             curriculum = self.scenario.curriculum.update(state.curriculum, outcome, findings)
         return attrs.evolve(state, curriculum=curriculum)
 
+    def pivots(self, state: State, phase: Phase) -> bool:
+        """Return whether the curriculum, having seen a phase, ends its stage before the last step foreseen."""
+        if state.step >= phase.stage.until:
+            return False
+        with blaming(self.blame("curricula", self.scenario.curriculum, state, state.stage)):
+            stage = self.scenario.curriculum.stage(state.curriculum, state.step)
+        return getattr(stage, "name", None) != phase.stage.name  # what is no stage is refused by the next decision
+
     def blame(self, kind: str, component: object, state: State, stage: str) -> Blame:
         """Return whom to name when a component is at fault."""
         return accusation(self.catalogue, kind, component, state.phase, stage)
@@ -177,7 +185,7 @@ class Director:
         events = []
         if begins:
             text = f"{stage.name} begins: {int(now.sum())} sources, dimension {region.dimension}"
-            events.append(("stage", text))
+            events.append(("stage", f"{text}; {stage.reason}" if stage.reason else text))
         else:
             gone, back = np.flatnonzero(before & ~now), np.flatnonzero(now & ~before)
             events += [("source_out", f"{names[i]} is taken out: {region.upper_reasons[i]}") for i in gone]

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from andrea_core.contracts import ConstraintSet
+from andrea_core.contracts import ConstraintSet, Reacting
 from andrea_core.errors import ScenarioError
 from andrea_core.guard import Blame, accusation, blaming
 from andrea_core.plugins import Catalogue
 from andrea_core.scenario import Loaded, Scenario
 from andrea_core.simplex import Region
+from andrea_core.spelling import nearest
 from andrea_core.terrain import checked_stage, region_of
 from andrea_core.values import Context, Ledger, Sources, Stage
 
@@ -18,9 +19,29 @@ FAR = 2**62
 """A border beyond this lies after the end of any run: the stage lasts to the end."""
 
 
+def probe_names(scenario: Scenario, catalogue: Catalogue) -> list[str]:
+    """Return the probes' names in the record, in order; a second one of the same kind gets a number."""
+    names = [catalogue.name_of("probes", slot.component) for slot in scenario.probes]
+    earlier = [names[:index].count(name) for index, name in enumerate(names)]
+    return [name if not count else f"{name}-{count + 1}" for name, count in zip(names, earlier, strict=True)]
+
+
+@attrs.frozen
+class Borders:
+    """When a stage may begin and when it may end: both steps of a pair are equal where nothing can move a border."""
+
+    begins: tuple[int, int]
+    ends: tuple[int, int]
+
+    @property
+    def settled(self) -> bool:
+        """Whether the steps alone decide."""
+        return self.begins[0] == self.begins[1] and self.ends[0] == self.ends[1]
+
+
 @attrs.frozen(eq=False)
 class Plan:
-    """The stages of a scenario when nothing happens to change the curriculum's mind."""
+    """The stages of a scenario; those of a curriculum that reacts from their earliest beginning to their latest end."""
 
     scenario: Scenario
     catalogue: Catalogue
@@ -35,6 +56,9 @@ class Plan:
         blame = accusation(loaded.catalogue, "curricula", scenario.curriculum, 0, "")
         with blaming(blame):
             state = scenario.curriculum.start(sources)
+        if isinstance(scenario.curriculum, Reacting):
+            _refuse_unwatched(loaded, scenario.curriculum)
+            return cls(scenario, loaded.catalogue, sources, _possible(scenario, scenario.curriculum, sources, blame))
         found: list[Stage] = []
         while not found or found[-1].until < scenario.run.steps:
             step = found[-1].until if found else 0
@@ -45,6 +69,13 @@ class Plan:
         _refuse_unreached(scenario, state, found[-1])
         found[-1] = attrs.evolve(found[-1], until=scenario.run.steps)
         return cls(scenario, loaded.catalogue, sources, tuple(found))
+
+    def borders(self, index: int) -> Borders:
+        """Return when the stage of an index may begin and end."""
+        stage = self.stages[index]
+        latest = self.stages[index - 1].until if index else 0
+        earliest = self.stages[index + 1].start if index + 1 < len(self.stages) else stage.until
+        return Borders((stage.start, latest), (earliest, stage.until))
 
     def region(
         self, stage: Stage, step: int | None = None, constraints: Sequence[ConstraintSet] | None = None
@@ -83,3 +114,31 @@ def _refuse_unreached(scenario: Scenario, state: object, last: Stage) -> None:
         f"curriculum: stage {following.name!r} begins at step {last.until}, but the run ends at step "
         f"{scenario.run.steps}, in stage {last.name!r}; give the run more steps, or the stages earlier borders"
     )
+
+
+def _possible(scenario: Scenario, curriculum: Reacting, sources: Sources, blame: Blame) -> tuple[Stage, ...]:
+    """Return the stages that a curriculum may go through, cut at the run's end; refuse one that can never begin."""
+    steps = scenario.run.steps
+    with blaming(blame):
+        stages = tuple(curriculum.possible(steps))
+    for stage in stages:
+        checked_stage(stage, stage.start, sources, blame)
+        if stage.start >= steps:
+            raise ScenarioError(
+                f"curriculum: stage {stage.name!r} begins at step {stage.start} at the earliest, but the run ends at "
+                f"step {steps}; give the run more steps, or the stages before it fewer"
+            )
+    if not stages or stages[0].start != 0 or stages[-1].until < steps:
+        raise blame.fault(f"foresees stages that do not reach from step 0 to {steps}: {[s.name for s in stages]}")
+    return tuple(attrs.evolve(stage, until=min(stage.until, steps)) for stage in stages)
+
+
+def _refuse_unwatched(loaded: Loaded, curriculum: Reacting) -> None:
+    """Raise ScenarioError when a curriculum waits for a probe that the scenario does not have."""
+    known = probe_names(loaded.scenario, loaded.catalogue)
+    for name in sorted(curriculum.watches):
+        if name not in known:
+            raise ScenarioError(
+                f"curriculum: it waits for the probe {name!r}, which the scenario does not have"
+                f"{nearest(name, known) or '; its probes are ' + (', '.join(known) or 'none')}"
+            )

@@ -1,19 +1,34 @@
 """What a run writes down: the rows of its tables, and what observers and the display are told."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
 
 from andrea_core.contracts import Observer
 from andrea_core.errors import PluginError
-from andrea_core.model.trainer import PhaseLosses
 from andrea_core.phase import Director, Event, Phase, State
 from andrea_core.progress import PhaseReport, Progress
 from andrea_core.runs.recorder import Recorder
 from andrea_core.stopwatch import ACCOUNTS, Stopwatch
-from andrea_core.values import Findings, Outcome
+from andrea_core.values import Findings, Observation, Outcome, Vector
+
+
+class Losses(Protocol):
+    """What the steps of a phase showed, one entry a step: mean loss in nats a token, learning rate, gradient norm."""
+
+    @property
+    def loss(self) -> Any:
+        """(steps,)."""
+
+    @property
+    def lr(self) -> Vector:
+        """(steps,)."""
+
+    @property
+    def grad_norm(self) -> Any:
+        """(steps,)."""
 
 
 @attrs.define(eq=False)
@@ -37,17 +52,16 @@ class Record:
         before: State,
         after: State,
         phase: Phase,
-        losses: PhaseLosses,
+        losses: Losses,
         outcome: Outcome,
         events: Sequence[Event],
         watch: Stopwatch,
     ) -> None:
         """Write a finished phase down."""
-        steps = self.recorder["steps"]
         tokens = np.full(phase.steps, self.tokens_per_step, np.int64)
         norms = losses.grad_norm.astype(np.float32)
-        for values in zip(losses.loss, losses.lr, norms, tokens, strict=True):
-            steps.append(dict(zip(("loss", "lr", "grad_norm", "tokens"), values, strict=True)))
+        columns = {"loss": losses.loss, "lr": losses.lr, "grad_norm": norms, "tokens": tokens}
+        self.recorder["steps"].extend(columns | shown_by_step(outcome.observation))
         seconds = watch.read()
         if not len(self.recorder["phases"]):
             for name in ACCOUNTS:
@@ -86,7 +100,7 @@ class Record:
         if kind != "stage":
             self.progress.note(f"step {step}: {text}")
 
-    def report(self, before: State, after: State, phase: Phase, losses: PhaseLosses, total: int) -> PhaseReport:
+    def report(self, before: State, after: State, phase: Phase, losses: Losses, total: int) -> PhaseReport:
         """Return what the display shows of a phase; rates are means over what this process trained."""
         rate = self._seconds / max(self._steps, 1)
         return PhaseReport(
@@ -113,25 +127,21 @@ class Record:
         self.observers = []
 
     def _row(self, before: State, after: State, phase: Phase, outcome: Outcome) -> dict[str, Any]:
-        ledger = self.director.sampler.ledger(after.sampler, after.trained)
         return {
             "start": np.int64(before.step),
             "steps": np.int64(phase.steps),
             "stage": self.recorder.code("phases", "stage", phase.stage.name),
             "policy": self.recorder.code("phases", "policy", phase.policy),
-            "requested": phase.landed.requested,
-            "weights": phase.landed.weights,
-            "lower": phase.region.lower,
-            "upper": phase.region.upper,
+            **decided(phase),
             "drawn": outcome.observation.rows_by_source(),
             "trained": outcome.observation.tokens_by_source(),
             "owed": after.sampler.carry,
-            "reward": np.where(outcome.seen, outcome.reward, np.nan),
-            "loss": outcome.loss,
-            "epochs": ledger.epochs,
+            **learned(outcome),
+            "epochs": self.director.sampler.ledger(after.sampler, after.trained).epochs,
+            **shown_by_phase(outcome.observation),
         }
 
-    def _tell(self, before: State, after: State, phase: Phase, losses: PhaseLosses, outcome: Outcome) -> None:
+    def _tell(self, before: State, after: State, phase: Phase, losses: Losses, outcome: Outcome) -> None:
         """Tell the observers; one that fails is reported and dropped, never the run."""
         if not self.observers:
             return
@@ -155,6 +165,39 @@ class Record:
             except (Exception, SystemExit) as error:
                 self.observers.remove(entry)
                 self.event(after.step, "observer", f"observer {name} failed and is dropped: {error}")
+
+
+def decided(phase: Phase) -> dict[str, Vector]:
+    """Return the arrays (K,) of a decision, as the record names them."""
+    landed, region = phase.landed, phase.region
+    return {"requested": landed.requested, "weights": landed.weights, "lower": region.lower, "upper": region.upper}
+
+
+def learned(outcome: Outcome) -> dict[str, Vector]:
+    """Return the arrays (K,) of what a phase taught, as the record names them."""
+    return {"reward": np.where(outcome.seen, outcome.reward, np.nan), "loss": outcome.loss}
+
+
+def shown_by_step(seen: Observation) -> dict[str, Any]:
+    """Return what each step's rows showed, (steps, rows): with what `shown_by_phase` returns, all of an observation."""
+    few = len(seen.weights) <= np.iinfo(np.int16).max
+    rows = {"row_loss": _narrow(seen.loss), "row_source": seen.source.astype(np.int16 if few else np.int32)}
+    return rows if seen.loss_after is None else {**rows, "row_loss_after": _narrow(seen.loss_after)}
+
+
+def shown_by_phase(seen: Observation) -> dict[str, Vector]:
+    """Return what was measured once a phase because a policy or reward needs it."""
+    found = {} if seen.heldout is None else {"heldout": seen.heldout}
+    if seen.gradients is None:
+        return found
+    return {**found, "gradients_train": seen.gradients.train, "gradients_heldout": seen.gradients.heldout}
+
+
+def _narrow(sums: Vector) -> Any:
+    """Return numbers as float32 when that changes none of them: a device's sums were float32 in the first place."""
+    with np.errstate(over="ignore"):
+        small = sums.astype(np.float32)
+    return small if np.array_equal(small, sums) else sums
 
 
 def _value(value: Any) -> Any:

@@ -78,6 +78,8 @@ def checked_stage(stage: Any, step: int, sources: Sources, blame: Blame) -> Stag
         callable(getattr(c, "restrict", None)) for c in stage.constraints
     ):
         raise blame.fault(f"gives stage {stage.name!r} constraints that are no constraint sets")
+    if not isinstance(stage.reason, str):
+        raise blame.fault(f"gives stage {stage.name!r} the reason {stage.reason!r}, which is no text")
     return stage
 
 

@@ -182,16 +182,24 @@ class Findings:
     measured: Mapping[str, Mapping[str, Measurement]]
     stop: str | None = None
 
+    def joined(self, later: "Findings") -> "Findings":
+        """Return both findings of one border as one."""
+        return Findings({**self.measured, **later.measured}, self.stop or later.stop)
+
 
 @attrs.frozen
 class Stage:
-    """A stretch of steps [start, until) with its sources and its constraints; no sources named means all of them."""
+    """A stretch of steps [start, until) with its sources and its constraints; no sources named means all of them.
+
+    `reason` says why the stage begins, where something else than its step number decided that.
+    """
 
     name: str
     start: int
     until: int
     sources: tuple[str, ...] | None = None
     constraints: tuple["ConstraintSet", ...] = ()
+    reason: str = ""
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""Picks a benchmark by name: python benchmarks [overhead | geometry | trainer | mutants | soak] [its arguments]."""
+"""Runs a benchmark by name: python benchmarks NAME [its arguments]; without a name, or a wrong one, see MODULES."""
 
 import sys
 from importlib import import_module
@@ -9,6 +9,7 @@ MODULES = {
     "trainer": "trainer_speed",
     "mutants": "mutants",
     "soak": "soak",
+    "noise_trap": "noise_trap",
 }
 
 

@@ -1,4 +1,4 @@
-"""The command line: `andrea run | resume | show | region | plugins | report | generate | corpus`."""
+"""The command line: the commands of `andrea`, each loaded when it is asked for, and the exit codes."""
 
 import os
 import re
@@ -20,7 +20,12 @@ _COMMANDS = {
     "region": "andrea_core.cli.region:region",
     "plugins": "andrea_core.cli.plugins:plugins",
     "report": "andrea_core.cli.report:report",
+    "simulate": "andrea_core.cli.simulate:simulate",
+    "race": "andrea_core.cli.race:race",
+    "replay": "andrea_core.cli.replay:replay",
     "generate": "andrea_core.cli.generate:generate",
+    "eval": "andrea_core.cli.evaluate:evaluate",
+    "export": "andrea_core.cli.export:export",
     "corpus": "andrea_core.cli.corpus:corpus",
     "completion": "andrea_core.cli.completion:completion",
 }

@@ -1,4 +1,4 @@
-"""`andrea plugins`: what is registered, with every setting."""
+"""`andrea plugins`: what is registered, with every setting; `andrea plugins new` begins one."""
 
 import re
 from pathlib import Path
@@ -11,17 +11,37 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("words", nargs=-1, metavar="[NAME | new KIND NAME]")
 @click.option("--plugin", "plugins_", multiple=True, metavar="FILE", help="Activate a plugin: a .py file or a name.")
-def plugins(name: str | None, plugins_: tuple[str, ...]) -> None:
-    """List the registered components by kind; with NAME, show one's settings and description."""
+def plugins(words: tuple[str, ...], plugins_: tuple[str, ...]) -> None:
+    """List the registered components by kind; with NAME, show one's settings, traits and description.
+
+    `andrea plugins new KIND NAME` writes NAME.py, a working plugin, and test_NAME.py here. KIND is policy, reward,
+    constraint, curriculum, phases, adjust or probe.
+    """
     from andrea_core.plugins import Catalogue
 
+    if words[:1] == ("new",):
+        _new(words[1:])
+        return
+    if len(words) > 1:
+        raise click.UsageError(f"give one NAME, or `new KIND NAME`; got {' '.join(words)}")
+    name = words[0] if words else None
     catalogue = Catalogue.of(plugins_, folder=Path.cwd())
     if name is None:
         _list(catalogue)
     else:
         _describe(catalogue, name)
+
+
+def _new(words: tuple[str, ...]) -> None:
+    from andrea_core.cli.new import write_plugin
+
+    if len(words) != 2:
+        raise click.UsageError("give KIND and NAME, as in `andrea plugins new policy my_policy`")
+    kind, name = words
+    plugin, test = write_plugin(kind, name, Path.cwd())
+    click.echo(f"wrote {plugin.name} and {test.name}; try `pytest {test.name}` and `--plugin {plugin.name}`")
 
 
 def _list(catalogue: "Catalogue") -> None:
@@ -46,7 +66,7 @@ def _describe(catalogue: "Catalogue", name: str) -> None:
     for registration in found:
         click.secho(f"{registration.name} ({registration.kind}, from {registration.plugin})", bold=True)
         click.echo(_text(registration.cls))
-        for line in settings(registration.cls) + _beside(registration.kind):
+        for line in settings(registration.cls) + _traits(registration.cls) + _beside(registration.kind):
             click.echo(f"  {line}")
 
 
@@ -60,6 +80,16 @@ def settings(cls: type, indent: str = "") -> list[str]:
         for inner in _tables(field.type):
             lines += settings(inner, indent + "  ")
     return lines
+
+
+def _traits(cls: type) -> list[str]:
+    """Return what a class declares of itself: reward range, staleness, pull model, unseen sources."""
+    import attrs
+
+    traits = getattr(cls, "traits", None)
+    if traits is None or not attrs.has(type(traits)):
+        return []  # a property: it depends on the settings
+    return ["and it declares:", *(f"  {f.name}: {getattr(traits, f.name)!r}" for f in attrs.fields(type(traits)))]
 
 
 def _beside(kind: str) -> list[str]:

@@ -50,13 +50,13 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
     """Train SCENARIO, a TOML file, and write a run folder with its record, checkpoints and report."""
     from andrea_core.cli.console import display
 
-    _refuse_optimised()
+    refuse_optimised()
     loaded = load_scenario(**options)
     progress = display()
     _let_threads_sleep()
     from andrea_core.assembly import new_run
 
-    with _folder_errors(out or Path("runs")):
+    with folder_errors(out or Path("runs")):
         experiment = new_run(loaded, out, progress, device=device, threads=threads)
     return _finish(experiment, None)
 
@@ -68,7 +68,7 @@ def resume(folder: Path, device: str | None) -> int:
     """Go on with RUN, a run's folder, from its newest valid checkpoint, bit for bit."""
     from andrea_core.cli.console import display
 
-    _refuse_optimised()
+    refuse_optimised()
     progress = display()
     _let_threads_sleep()
     from andrea_core.assembly import resumed_run
@@ -118,7 +118,7 @@ def _finish(experiment: "Experiment", step: int | None) -> int:
     return 0
 
 
-def _refuse_optimised() -> None:
+def refuse_optimised() -> None:
     """Refuse `python -O`: the record's library, zarr, does not work without its assertions."""
     from andrea_core.errors import RunError
 
@@ -127,7 +127,7 @@ def _refuse_optimised() -> None:
 
 
 @contextmanager
-def _folder_errors(folder: Path) -> Iterator[None]:
+def folder_errors(folder: Path) -> Iterator[None]:
     """Turn what the file system says against a run's folder, before it is written to or then, into one RunError."""
     from andrea_core.errors import RunError
 

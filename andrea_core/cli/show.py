@@ -8,7 +8,7 @@ import click
 from andrea_core.cli.running import load_scenario, scenario_options
 
 if TYPE_CHECKING:
-    from andrea_core.plan import Plan
+    from andrea_core.plan import Borders, Plan
     from andrea_core.scenario import Loaded
 
 
@@ -36,18 +36,41 @@ def outlook(loaded: "Loaded", plan: "Plan") -> list[str]:
     from andrea_core.forecast import forecasts
 
     lines = [f"model {sizes(loaded)}"]
-    for stage, foreseen in zip(plan.stages, forecasts(plan), strict=True):
-        region = plan.region(stage)
-        decisions = expected_decisions(loaded, stage.until - stage.start)
+    for index, (stage, foreseen) in enumerate(zip(plan.stages, forecasts(plan), strict=True)):
+        region, borders = plan.region(stage), plan.borders(index)
+        shortest, longest = (expected_decisions(loaded, steps) for steps in lengths(borders))
         active = int((region.upper > 0).sum())
+        about = f"{shortest:.0f}" if f"{shortest:.0f}" == f"{longest:.0f}" else f"{shortest:.0f} to {longest:.0f}"
         lines.append(
-            f"stage {stage.name}: steps {stage.start} to {stage.until}, about {decisions:.0f} decisions, "
+            f"stage {stage.name}: {steps_of(borders, plan.scenario.run.steps)}, about {about} decisions, "
             f"{active} of {len(plan.sources)} sources, dimension {region.dimension}"
         )
-        if decisions < active:
-            lines.append(f"  warning: fewer decisions than sources; a bandit cannot try them all in stage {stage.name}")
+        if shortest < active:
+            perhaps = "" if longest < active else "perhaps "
+            lines.append(
+                f"  warning: {perhaps}fewer decisions than sources; a bandit cannot try them all in stage {stage.name}"
+            )
         lines += [f"  note: {text}" for text in foreseen]
     return lines
+
+
+def lengths(borders: "Borders") -> tuple[int, int]:
+    """Return the steps of a stage at its shortest, 0 for one that may never begin, and at its longest."""
+    (first, last), (soonest, latest) = borders.begins, borders.ends
+    return max(0, min(soonest - first, latest - last)), latest - first
+
+
+def steps_of(borders: "Borders", total: int) -> str:
+    """Return in words when a stage begins and ends; a range where the curriculum decides on the way."""
+    if borders.settled:
+        return f"steps {borders.begins[0]} to {borders.ends[0]}"
+    begins, ends = (_range(*pair) for pair in (borders.begins, borders.ends))
+    never = ", if at all" if borders.begins[1] >= total else ""
+    return f"begins at step {begins}{never}, ends at step {ends}"
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def sizes(loaded: "Loaded") -> str:

@@ -1,13 +1,13 @@
 """Turns weights into batches: every row is one source's text, and the ledger says what was drawn."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import attrs
 import numpy as np
 from numpy.random import Generator
 
 from andrea_core.data.apportion import apportion, multinomial, restart
-from andrea_core.data.stream import PackedStream
 from andrea_core.fields import one_of, positive
 from andrea_core.values import Integers, Ledger, Mask, Vector
 
@@ -38,10 +38,20 @@ class PhasePlan:
     after: SamplerState
 
 
+class Stream(Protocol):
+    """What a sampler needs of a source: its rows by their number, and how often so many of them pass over it."""
+
+    def row(self, position: int) -> Integers:
+        """Return the (context + 1,) tokens of a row."""
+
+    def epochs(self, rows: int) -> float:
+        """Return how often `rows` rows pass over the source."""
+
+
 class Sampler:
     """Plans the rows of a phase and reads them."""
 
-    def __init__(self, settings: SamplerSettings, streams: Sequence[PackedStream]):
+    def __init__(self, settings: SamplerSettings, streams: Sequence[Stream]):
         self._settings, self._streams = settings, streams
 
     def start(self) -> SamplerState:
@@ -76,8 +86,8 @@ class Sampler:
 
 def _positions(source: Integers, first: Integers) -> Integers:
     """Number the rows of each source in the order in which they are drawn."""
+    order = np.argsort(source, kind="stable")
+    counts = np.bincount(source, minlength=len(first))
     position = np.empty_like(source)
-    for index in range(len(first)):
-        mine = source == index
-        position[mine] = first[index] + np.arange(int(mine.sum()))
+    position[order] = np.arange(len(source)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
     return position

@@ -1,7 +1,8 @@
-"""Evenly spaced windows of held-out text, each document behind a separator, always the same ones."""
+"""Windows of a source's text, each document behind a separator: evenly spaced, always the same ones, or drawn."""
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import Generator
 
 from andrea_core.values import Integers
 
@@ -21,6 +22,23 @@ def spaced_windows(
     context = min(context, length - 1)
     count = min((length - 1) // context, max(1, max_tokens // context))
     starts = np.arange(count) * (length - 1 - context) // max(1, count - 1)
+    return _at(tokens, offsets, separator, starts[:, None] + np.arange(context + 1))
+
+
+def drawn_windows(
+    tokens: npt.NDArray[np.integer], offsets: Integers, *, separator: int, context: int, count: int, rng: Generator
+) -> Integers:
+    """Return `count` windows (count, context + 1) that begin anywhere in the stream of documents; they may overlap.
+
+    The stream is that of `spaced_windows`, and a short one gives one shorter window too; without any token, or with a
+    `count` of 0, there are none.
+    """
+    length = len(tokens) + len(offsets) - 1
+    if len(tokens) == 0 or count == 0:
+        return np.empty((0, context + 1), np.int64)
+    context = min(context, length - 1)
+    places = length - context
+    starts = rng.integers(places, size=count) if places > 1 else np.zeros(1, np.int64)
     return _at(tokens, offsets, separator, starts[:, None] + np.arange(context + 1))
 
 

@@ -22,6 +22,7 @@ from andrea_core.report.ternary import ternary_panel
 from andrea_core.report.texts import events_panel, samples_panel
 from andrea_core.report.timing import timing_panel
 from andrea_core.report.training import training_panel
+from andrea_core.report.truth import truth_panel
 from andrea_core.report.walk import walk_panel
 from andrea_core.report.weights import parking_panel, weights_panel
 from andrea_core.runs.files import write_text
@@ -45,7 +46,7 @@ SECTIONS = (
     Section("walk", "The walk", (walk_panel, ternary_panel), "No phase was recorded, or there is only one source."),
     Section("weights", "Weights", (weights_panel, parking_panel), "No phase was recorded."),
     Section("heldout", "Held-out loss", (heldout_panel, progress_panel), "Nothing was measured on held-out text."),
-    Section("training", "Training", (training_panel,), "No step was recorded."),
+    Section("training", "Training", (truth_panel, training_panel), "No step was recorded."),
     Section(
         "scores",
         "Notes and rewards",

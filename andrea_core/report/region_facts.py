@@ -3,7 +3,7 @@
 import math
 
 from andrea_core.errors import AndreaError
-from andrea_core.simplex import Region
+from andrea_core.simplex import Estimate, Region
 from andrea_core.simplex.retiring import dropped
 from andrea_core.values import Vector
 
@@ -56,12 +56,25 @@ def summed(region: Region) -> bool:
     return bool(region.stated.groups or region.stated.rows)
 
 
-def mean(region: Region) -> Vector | None:
-    """Return the mean (K,) of uniform draws; None where there is no closed form."""
+def mean(region: Region) -> Estimate | None:
+    """Return the mean (K,) of uniform draws; None where it cannot be told."""
     try:
-        return region.mean()
+        return region.mean_estimate()
     except AndreaError:
         return None
+
+
+def about(found: Estimate) -> str:
+    """Return how sure a mean or covariance from draws is, empty for one that no draws went into."""
+    return f"estimated from draws, standard error at most {found.error.max():.1g}" if found.approximate else ""
+
+
+HOW = {
+    "exact": "exact rationals",
+    "fourier": "fourier series",
+    "quadrature": "quadrature over the groups' totals",
+    "draws": "estimated from draws",
+}
 
 
 def _share(region: Region) -> str:
@@ -72,10 +85,12 @@ def _share(region: Region) -> str:
     if volume.dimension == 0:
         return "1: a point is all of the simplex of dimension 0"
     part = f"{math.exp(volume.value):.6g}" if volume.value > -700 else f"10^{volume.value / math.log(10):.3f}"
-    how = "exact rationals" if volume.method == "exact" else f"{volume.method} series"
+    if volume.approximate:
+        part = f"about {math.exp(volume.value):.2g}" if volume.value > -700 else f"about {part}"
+    off = "standard error" if volume.approximate else "error at most"
     return (
-        f"{part} of the simplex over the {volume.dimension + 1} free sources "
-        f"(log {volume.value:.6g}, error at most {volume.error:.1g}, {how})"
+        f"{part} of the simplex over the {int(region.box.is_free.sum())} free sources "
+        f"(log {volume.value:.6g}, {off} {volume.error:.1g}, {HOW[volume.method]})"
     )
 
 

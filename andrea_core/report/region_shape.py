@@ -84,11 +84,12 @@ def _corners(
 
 
 def _shape(name: str, region: Region, plane: Plane | None, single: bool) -> Shape:
-    draws = region.sample(np.random.default_rng(0), DRAWS)
+    draws, average = region.sample(np.random.default_rng(0), DRAWS), mean(region)
+    middle = None if average is None else average.value
     if plane is None:
-        return Shape(name, region, draws, mean(region))
+        return Shape(name, region, draws, middle)
     outline = shadow(region, plane)
     found = corners(region, 6) if single else None
     places = None if found is None else plane.project(found)
     ball = region.chebyshev().radius / math.sqrt(2) if single and region.dimension == 2 else 0.0
-    return Shape(name, region, draws, mean(region), outline, places, ball)
+    return Shape(name, region, draws, middle, outline, places, ball)

@@ -8,13 +8,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from andrea_core.report.region_facts import corners, facts, mean, number
+from andrea_core.report.region_facts import about, corners, facts, mean, number
 from andrea_core.simplex import Region
 from andrea_core.values import Vector
 
 LISTED = 12
 """Most vertices that are written out."""
-IMPLIED = "*"
+IMPLIED, ESTIMATED = "*", "~"
 
 
 def region_parts(name: str, region: Region) -> Iterator[RenderableType]:
@@ -29,18 +29,21 @@ def region_parts(name: str, region: Region) -> Iterator[RenderableType]:
 def bounds_table(name: str, region: Region) -> Table:
     """Return a row a source: effective floor and cap, the reason of each, centre and mean of the region.
 
-    A star marks a bound that is tighter than the stated one because the others imply it.
+    A star marks a bound that is tighter than the stated one because the others imply it, a tilde a mean from draws.
     """
     tightened = (region.lower != region.stated.lower) | (region.upper != region.stated.upper)
-    note = f"{IMPLIED} tightened: the other bounds leave no more" if tightened.any() else None
-    table = _table(name, note)
+    averages = mean(region)
+    notes = [f"{IMPLIED} tightened: the other bounds leave no more"] if tightened.any() else []
+    if averages is not None and averages.approximate:
+        notes.append(f"{ESTIMATED} mean: {about(averages)}")
+    table = _table(name, "; ".join(notes) or None)
     for column in ("source", "floor", "cap"):
         table.add_column(column, justify="left" if column == "source" else "right", no_wrap=True)
     table.add_column("floor because of", overflow="fold")
     table.add_column("cap because of", overflow="fold")
     table.add_column("centre", justify="right", no_wrap=True)
-    table.add_column("mean", justify="right", no_wrap=True)
-    averages = mean(region)
+    mark = ESTIMATED if averages is not None and averages.approximate else ""
+    table.add_column(f"mean{mark}", justify="right", no_wrap=True)
     for i, source in enumerate(region.names):
         row = [
             source,
@@ -49,7 +52,7 @@ def bounds_table(name: str, region: Region) -> Table:
             _reason(region.lower_reasons[i]),
             _reason(region.upper_reasons[i]),
             number(region.centre[i]),
-            "" if averages is None else number(averages[i]),
+            "" if averages is None else number(averages.value[i]),
         ]
         table.add_row(*(Text(cell) for cell in row), style="dim" if region.upper[i] == 0 else None)
     _add_groups(table, region)

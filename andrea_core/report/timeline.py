@@ -37,10 +37,21 @@ def phase_ends(run: Run) -> Indices:
 
 
 def planned_stages(run: Run) -> list[Span]:
-    """Return the stages that the curriculum foresees; without a plan in the record, those that happened."""
+    """Return the stages that happened, the last to where the plan ends it, then those that the plan still has.
+
+    A curriculum that reacts moves borders: what happened counts. The plan holds the latest end of each of its stages.
+    """
     listed = run.attributes.get("stages")
-    stages = [_span(entry) for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
-    return stages or seen_stages(run)
+    planned = [_span(entry) for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
+    seen = seen_stages(run)
+    if not seen or not planned:
+        return seen or planned
+    now = seen[-1]
+    place = next((i for i, span in enumerate(planned) if span.name == now.name), len(planned))
+    rest = planned[place : place + 1]
+    until = max([now.until, *(span.until for span in rest)])
+    following = (attrs.evolve(span, start=max(span.start, until)) for span in planned[place + 1 :])
+    return [*seen[:-1], attrs.evolve(now, until=until), *(span for span in following if span.start < span.until)]
 
 
 def seen_stages(run: Run) -> list[Span]:

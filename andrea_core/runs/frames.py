@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def frame(run: "Run", what: str) -> pd.DataFrame:
     """Return the frame named `what`, as `Run.frame` describes; raises RunError for an unknown name."""
-    simple = {"steps": _steps, "phases": _phases, "evals": _evals}
+    simple = {"steps": _steps, "rows": _batches, "phases": _phases, "evals": _evals}
     if what in simple:
         return simple[what](run)
     if what in ("samples", "events"):
@@ -34,7 +34,7 @@ def _names(run: "Run") -> list[str]:
     arrays = [name for name in run.phases if _is_by_source(run, name)]
     probes = [f"probes/{name}" for name in run.probes]
     notes = [f"notes/{name}" for name in run.notes]
-    return ["steps", "phases", "evals", "samples", "events", *(arrays or ["weights"]), *notes, *probes]
+    return ["steps", "phases", "rows", "evals", "samples", "events", *(arrays or ["weights"]), *notes, *probes]
 
 
 def _is_by_source(run: "Run", name: str) -> bool:
@@ -47,6 +47,21 @@ def _is_by_source(run: "Run", name: str) -> bool:
 def _steps(run: "Run") -> pd.DataFrame:
     """A row a step; the index counts the steps finished with it: 1 for the first, row `start + 1` opens a phase."""
     return pd.DataFrame(_flat(run.steps), index=pd.RangeIndex(1, run.steps.rows + 1, name="step"))
+
+
+def _batches(run: "Run") -> pd.DataFrame:
+    """Tidy rows of every batch: step (finished with it, from 1), row in its batch, source, summed loss in nats."""
+    loss, source = run.steps["row_loss"], run.steps["row_source"]
+    steps, rows = loss.shape if len(loss) == len(source) else (0, 0)
+    names = np.array(run.sources, object)
+    return pd.DataFrame(
+        {
+            "step": np.repeat(np.arange(1, steps + 1), rows),
+            "row": np.tile(np.arange(rows), steps),
+            "source": names[source[:steps].ravel()],
+            "loss": loss[:steps].ravel(),
+        }
+    )
 
 
 def _phases(run: "Run") -> pd.DataFrame:

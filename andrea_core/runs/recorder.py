@@ -9,10 +9,12 @@ import numpy as np
 import zarr
 
 from andrea_core.errors import RunError
+from andrea_core.runs.cpu import cpu_type
 from andrea_core.runs.files import disk_errors
 from andrea_core.runs.soundness import RESTORE, blank_digest, check_descriptions, check_table, digest, layout, readable
 
-CHUNK = 512
+CHUNK, WHOLE = 512, 2**16
+"""Rows of a chunk: in the record of a run that may be killed, and in one that is written in one go."""
 
 
 class Table:
@@ -22,8 +24,8 @@ class Table:
     is a prefix of the record whenever the process dies, and a checkpoint that keeps these rows can rewrite the chunk.
     """
 
-    def __init__(self, root: zarr.Group, name: str):
-        self._root, self.name = root, name
+    def __init__(self, root: zarr.Group, name: str, chunk: int = CHUNK):
+        self._root, self.name, self._chunk = root, name, chunk
         self._arrays: dict[str, Any] = {}
         self._tail: dict[str, list[Any]] = {}
         self._digests: dict[str, list[int]] = {}  # of every full chunk, so that a later process can check it
@@ -43,6 +45,17 @@ class Table:
             values.append(row[key] if key in row else _blank(values[-1] if values else self._sample(key)))
         self._pending += 1
 
+    def extend(self, columns: Mapping[str, Any]) -> None:
+        """Add one record for each entry of columns of equal length: what `append` does, many rows at a time."""
+        count = len(next(iter(columns.values())))
+        if columns.keys() != self._tail.keys() and (self._tail or len(self)):
+            for index in range(count):
+                self.append({key: values[index] for key, values in columns.items()})
+            return
+        for key, values in columns.items():
+            self._tail.setdefault(key, []).extend(values)
+        self._pending += count
+
     def flush(self) -> None:
         """Write what is not on disk yet; full chunks leave the memory."""
         if self._pending == self._clean:
@@ -52,9 +65,9 @@ class Table:
             array.resize((len(self), *array.shape[1:]))
             block = _block(values, array.dtype)
             array[self._start :] = block
-            starts = range(0, self._pending - self._pending % CHUNK, CHUNK)
-            self._digests[key] += [digest(block[start : start + CHUNK]) for start in starts]
-        full = self._pending - self._pending % CHUNK
+            starts = range(0, self._pending - self._pending % self._chunk, self._chunk)
+            self._digests[key] += [digest(block[start : start + self._chunk]) for start in starts]
+        full = self._pending - self._pending % self._chunk
         self._tail = {key: values[full:] for key, values in self._tail.items()}
         self._start, self._pending = self._start + full, self._pending - full
         self._clean = self._pending
@@ -62,7 +75,7 @@ class Table:
     @property
     def ripe(self) -> bool:
         """Whether a chunk is full."""
-        return self._pending >= CHUNK
+        return self._pending >= self._chunk
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps: where the unfinished chunk starts, its rows, and digests of those before."""
@@ -78,7 +91,7 @@ class Table:
         """Check that what a checkpoint relies on is on disk; changes nothing. Raises RunError that names the array."""
         where = f"{self._root.store_path}/{self.name}".removeprefix("file://")
         with readable(where):
-            check_table(self._found(), state, CHUNK, where)
+            check_table(self._found(), state, self._chunk, where)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go back to a state: later rows are dropped, the unfinished chunk is written anew."""
@@ -113,33 +126,38 @@ class Table:
         self._arrays[key] = self._root.require_group(self.name).create_array(
             key,
             shape=(0, *shape),
-            chunks=(CHUNK, *shape),
+            chunks=(self._chunk, *shape),
             dtype=str if text else one.dtype,
             fill_value="" if text else float("nan") if one.dtype.kind == "f" else 0,
         )
-        blank = blank_digest(self._arrays[key], CHUNK) if self._start else 0
-        self._digests[key] = [blank] * (self._start // CHUNK)
+        blank = blank_digest(self._arrays[key], self._chunk) if self._start else 0
+        self._digests[key] = [blank] * (self._start // self._chunk)
         return self._arrays[key]
 
 
 class Recorder:
     """All tables of a run, flushed when a chunk is full, at checkpoints, and now and then for those who watch."""
 
-    def __init__(self, path: Path, attributes: Mapping[str, Any], *, every_seconds: float | None = None):
+    def __init__(
+        self, path: Path, attributes: Mapping[str, Any], *, every_seconds: float | None = None, whole: bool = False
+    ):
+        """Open or make the record; with `whole` it is written in large chunks, at `flush` and not before."""
         if path.exists() and not path.is_dir():
             raise RunError(f"{path} is a file where the record should be; {RESTORE}")
         check_descriptions(path, deep=True)
         with disk_errors(str(path)), readable(path, besides=OSError):
             self._root = zarr.open_group(path, mode="a")
-            self._root.attrs.update(dict(attributes))
+            cpus = self._root.attrs.asdict().get("cpus")
+            known = [*cpus, cpu_type()] if isinstance(cpus, list) else [cpu_type()]
+            self._root.attrs.update({**attributes, "cpus": list(dict.fromkeys(known))})  # of everyone who wrote here
         self._tables: dict[str, Table] = {}
         self._names: dict[str, list[str]] = {}
-        self._every, self._last = every_seconds, time.monotonic()
+        self._every, self._last, self._whole = every_seconds, time.monotonic(), whole
         self._path = path
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._tables:
-            self._tables[name] = Table(self._root, name)
+            self._tables[name] = Table(self._root, name, WHOLE if self._whole else CHUNK)
         return self._tables[name]
 
     def code(self, table: str, array: str, name: str) -> np.int32:
@@ -152,7 +170,7 @@ class Recorder:
     def tick(self) -> None:
         """Write everything if a chunk is full, or if it was not written for a while."""
         due = self._every is not None and time.monotonic() - self._last >= self._every
-        if due or any(table.ripe for table in self._tables.values()):
+        if due or (not self._whole and any(table.ripe for table in self._tables.values())):
             self.flush()
 
     def flush(self) -> None:
@@ -202,7 +220,7 @@ def _blank(value: Any) -> Any:
 def _block(values: list[Any], dtype: Any) -> Any:
     if isinstance(values[0], str):
         return np.array(values, dtype=object)
-    return np.stack([np.asarray(value, dtype) for value in values])
+    return np.array(values, dtype)
 
 
 def _packed(values: list[Any]) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SCENARIO, STORE, FACTS = "scenario.toml", "run.zarr", "run.json"
 REMEDY = "Name the folder that `andrea run` printed: it holds scenario.toml and run.zarr."
 _STEPS = ("loss", "lr", "grad_norm", "tokens")
+_ROWS = ("row_loss", "row_source")
 _PHASES = ("start", "steps", "stage", "policy")
 _BY_SOURCE = ("requested", "weights", "lower", "upper", "drawn", "trained", "reward", "loss", "epochs")
 _NEVER_BLANK = ("steps", "requested", "weights", "drawn", "trained")
@@ -49,17 +50,21 @@ class Run:
 
     @cached_property
     def steps(self) -> Table:
-        """One row a step: loss (nats a token), lr, grad_norm, tokens (in the step).
+        """One row a step: loss (nats a token), lr, grad_norm, tokens (in the step); row_loss and row_source.
 
-        Row i is the step that made the number of finished steps i + 1.
+        Row i is the step that made the number of finished steps i + 1. `row_loss` (steps, rows) is each row's summed
+        loss in nats, `row_source` (steps, rows) the number of its source; `row_loss_after`, the same rows' right after
+        the step, only where a policy or reward needed it.
         """
-        return self._table("steps", dict.fromkeys(_STEPS, ()), ("tokens",))
+        return self._table("steps", {**dict.fromkeys(_STEPS, ()), **dict.fromkeys(_ROWS, (0,))}, ("tokens",))
 
     @cached_property
     def phases(self) -> Table:
         """One row a phase: start, steps, stage, policy; and requested, weights, drawn, trained, ... (phases, K).
 
         `start` is the number of steps finished before the phase, so that its steps are rows [start, start + steps).
+        `heldout` (phases, K), `gradients_train` and `gradients_heldout` (phases, K, K) are there only where a policy or
+        reward needed them.
         """
         by_source = dict.fromkeys(_BY_SOURCE, (len(self.sources),))
         return self._table("phases", {**dict.fromkeys(_PHASES, ()), **by_source, "seconds": (0,)}, _NEVER_BLANK)
@@ -119,7 +124,8 @@ class Run:
     def frame(self, what: str) -> "pd.DataFrame":
         """Return a pandas frame.
 
-        `what` is "steps", "phases" (scalar columns, names decoded), "evals" (tidy: step, source, bits_per_byte),
+        `what` is "steps", "rows" (tidy: step, row, source, loss in nats), "phases" (scalar columns, names decoded),
+        "evals" (tidy: step, source, bits_per_byte),
         "samples", "events", "probes/NAME", "notes/NAME", or one of the arrays of `phases` with a column a source
         ("weights", "drawn", ...). Raises RunError for anything else.
 

@@ -4,6 +4,7 @@ from andrea_core.simplex.bounds import Bound, Bounds
 from andrea_core.simplex.box import Box
 from andrea_core.simplex.distances import effective_number, entropy, hellinger, kl, l2, total_variation
 from andrea_core.simplex.groups.stated import Group
+from andrea_core.simplex.moments import Estimate
 from andrea_core.simplex.nearest import VertexDistance
 from andrea_core.simplex.polytope.rows import Row
 from andrea_core.simplex.region import Active, Ball, Region
@@ -15,6 +16,7 @@ __all__ = [
     "Bound",
     "Bounds",
     "Box",
+    "Estimate",
     "Group",
     "LogVolume",
     "Region",

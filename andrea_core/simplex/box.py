@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from andrea_core.values import Integers, Mask, Vector
 
+Fence = tuple[float, float, float, float, float, float]
+MARGIN = 2.0**-40
+"""How far from a bound a number has to be for the side on which it lies to be beyond doubt."""
 PINNED = 2.0**-50
 """A width at or below this counts as none for dimension, vertices and sampling; bounds still hold bitwise."""
 
@@ -57,6 +60,29 @@ class Box:
     def pairs(self) -> list[tuple[float, float]]:
         """The bounds of each coordinate, as plain numbers."""
         return list(zip(self.lower.tolist(), self.upper.tolist(), strict=True))
+
+    @cached_property
+    def walls(self) -> Vector:
+        """(4, K) a little outside and inside the bounds: lower - MARGIN, upper - MARGIN, lower + MARGIN, upper + MARGIN.
+
+        A number that lies above as many of the first two as of the last two is farther than MARGIN from both bounds.
+        The walls of a coordinate whose bounds are equal are infinite: on which side of them a number lies is no matter.
+        """
+        bounds = np.stack([self.lower, self.upper])
+        walls = np.concatenate([bounds - MARGIN, bounds + MARGIN])
+        walls[:, self.lower == self.upper] = np.inf
+        return walls
+
+    @cached_property
+    def fences(self) -> list[Fence]:
+        """The walls of each coordinate and its bounds, as plain numbers: below, inside from, inside to, above, bounds."""
+        below, to, start, above = self.walls.tolist()
+        return list(zip(below, start, to, above, self.lower.tolist(), self.upper.tolist(), strict=True))
+
+    @cached_property
+    def half_units(self) -> tuple[float, float]:
+        """How far an exact sum may be off `total`, below (negative) and above, and surely rounds to it."""
+        return 0.5 * (math.nextafter(self.total, 0.0) - self.total), 0.5 * (math.nextafter(self.total, 2.0) - self.total)
 
     @cached_property
     def free(self) -> Integers:

@@ -11,21 +11,27 @@ from andrea_core.values import Vector
 
 def finite(values: npt.ArrayLike, count: int) -> Vector:
     """Return values as float64 (K,) or (N, K); raises ValueError for another shape, NaN or infinity."""
-    array = _shaped(values, count)
+    array = shaped(values, count)
+    refuse_unless_finite(array)
+    return array
+
+
+def refuse_unless_finite(array: Vector) -> None:
+    """Raise ValueError if the array holds NaN or infinity."""
     if np.count_nonzero(np.isfinite(array)) != array.size:
         raise ValueError("entries must be finite numbers")
-    return array
 
 
 def ranked(scores: npt.ArrayLike, count: int) -> Vector:
     """Return scores as float64 (K,) or (N, K); raises ValueError for another shape or NaN, infinities may stand."""
-    array = _shaped(scores, count)
+    array = shaped(scores, count)
     if np.isnan(array).any():
         raise ValueError("scores must not be NaN")
     return array
 
 
-def _shaped(values: npt.ArrayLike, count: int) -> Vector:
+def shaped(values: npt.ArrayLike, count: int) -> Vector:
+    """Return values as float64 (K,) or (N, K); raises ValueError for another shape."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (1, 2) or array.shape[-1] != count:
         raise ValueError(f"expected shape ({count},) or (N, {count}), got {array.shape}")

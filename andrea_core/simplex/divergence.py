@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from andrea_core.simplex import checking
 from andrea_core.simplex.box import Box, exact_sum
 from andrea_core.simplex.dual import bracket, bracket_rows
 from andrea_core.simplex.fixup import fix_up, fix_up_rows
@@ -15,8 +16,12 @@ def kullback_leibler(p: Vector, box: Box) -> Vector:
     """Return the w of the box with the least sum w log(w / p) for weights p (K,) >= 0 of any positive sum.
 
     The solution is clip(c p, lower, upper) with one scalar c, the same for every f-divergence. A zero of p stays at its
-    lower bound; if the rest cannot carry the whole mass, the zeros share what is left as equal tiny weights would.
+    lower bound; if the rest cannot carry the whole mass, the zeros share what is left as equal tiny weights would. A
+    legal p comes back as it is. Raises ValueError for NaN, infinity and negative entries.
     """
+    _refuse_unless_fit(p)
+    if box.holds(p):
+        return p.copy()
     positive = p > 0
     if not positive.all():
         p, box = _without_zeros(p, positive, box)
@@ -56,8 +61,16 @@ def _refine(p: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
     return x
 
 
+def _refuse_unless_fit(values: Vector) -> None:
+    """Raise ValueError for NaN, infinity and negative entries."""
+    checking.refuse_unless_finite(values)
+    if (values < 0).any():
+        raise ValueError("project under kl: entries must not be negative")
+
+
 def kullback_leibler_rows(rows: Vector, box: Box) -> Vector:
     """Return the Kullback-Leibler projection of each row (N, K), equal to that of single vectors within rounding."""
+    _refuse_unless_fit(rows)
     result = np.empty_like(rows)
     whole = (rows > 0).all(axis=1)
     result[~whole] = [kullback_leibler(row, box) for row in rows[~whole]] or 0.0

@@ -15,11 +15,13 @@ _DOUBT = 1e-22
 """Margin around that interval within which a doubled-precision residual is not trusted."""
 
 
-def fix_up(w: Vector, box: Box) -> Vector:
+def fix_up(w: Vector, box: Box, movable: Mask | None = None) -> Vector:
     """Return w (K,) clipped into the box and moved to the exact sum of the box; a legal w comes back bit for bit.
 
-    The rounding residual goes to the coordinate with most room, or fills several if no single one can take it. One unit
-    in the last place of any weight is at most 2**-53, so a sum that rounds to 1 is always met when the box has slack.
+    The rounding residual goes to the coordinate with most room, or fills several if no single one can take it. Those
+    strictly between their bounds, or those of the mask `movable` (K,), come first: others leave a bound only if these
+    have no room. One unit in the last place of any weight is at most 2**-53, so a sum that rounds to 1 is always met
+    when the box has slack.
     """
     w = box.clip(w)
     for _ in range(ROUNDS):
@@ -28,7 +30,7 @@ def fix_up(w: Vector, box: Box) -> Vector:
             break
         values.append(-box.total)
         rest = -math.fsum(values)
-        room = box.upper - w if rest > 0 else w - box.lower
+        room = _room(w, rest, box, movable)
         j = int(room.argmax())
         if room[j] == 0.0:
             break
@@ -37,6 +39,13 @@ def fix_up(w: Vector, box: Box) -> Vector:
         else:
             _fill(w, rest, room, box)
     return w
+
+
+def _room(w: Vector, rest: float, box: Box, movable: Mask | None) -> Vector:
+    """Return how far each coordinate (K,) may move toward the sum; 0 for those on a bound while the others suffice."""
+    room: Vector = box.upper - w if rest > 0 else w - box.lower
+    first = np.where((w > box.lower) & (w < box.upper) if movable is None else movable, room, 0.0)
+    return first if first.sum() >= abs(rest) else room
 
 
 def _moved(value: float, rest: float, lower: float, upper: float) -> float:
@@ -88,9 +97,11 @@ def _settled(rest: Vector) -> Mask:
 
 
 def _nudge(rows: Vector, which: Integers, rest: Vector, box: Box) -> None:
-    """Add each residual to the roomiest coordinate of its row, inside the bounds."""
+    """Add each residual to the roomiest coordinate strictly between its bounds, if one has room, else to any."""
     chosen = rows[which]
     room = np.where(rest[:, None] > 0, box.upper - chosen, chosen - box.lower)
+    first = np.where((chosen > box.lower) & (chosen < box.upper), room, 0.0)
+    room = np.where(first.max(axis=1, keepdims=True, initial=0.0) >= np.abs(rest)[:, None], first, room)
     column = room.argmax(axis=1)
     moved = chosen[np.arange(len(which)), column] + rest
     rows[which, column] = np.minimum(np.maximum(moved, box.lower[column]), box.upper[column])

@@ -13,7 +13,7 @@ from andrea_core.values import Vector
 
 
 class Measured:
-    """The measures of a region; volume and moments are known for bounds on single sources only."""
+    """The measures of a region, as they are for bounds on single sources; sums of sources need others."""
 
     stated: Bounds
 
@@ -34,28 +34,31 @@ class Measured:
         """Return the log of the share that the region takes of the simplex over its free sources, with an error bound.
 
         Free sources are those that can move, `dimension` + 1 of them; sources pinned or excluded do not count, so that
-        pinning never makes the share 0. The whole simplex has 0.0, and so has a point. Raises AndreaError for bounds
-        on sums of sources.
+        pinning never makes the share 0. The whole simplex has 0.0, and so has a point. Under rows, and under many
+        group bounds, an estimate from draws with its standard error, marked `approximate`.
         """
         return volume.log_fraction(self._slice)
 
     def mean(self) -> Vector:
-        """Return the mean (K,) of uniform draws, legal weights; raises as `log_volume_fraction`."""
-        return moments.mean(self._slice, self.box)
+        """Return the mean (K,) of uniform draws, legal weights; `mean_estimate` says how sure it is."""
+        return self.mean_estimate().value
 
     def covariance(self) -> Vector:
-        """Return the covariance (K, K) of uniform draws, its rows summing to 0; raises as `log_volume_fraction`."""
-        return moments.covariance(self._slice, self.box)
+        """Return the covariance (K, K) of uniform draws, rows summing to 0; `covariance_estimate` says how sure."""
+        return self.covariance_estimate().value
+
+    def mean_estimate(self) -> moments.Estimate:
+        """Return the mean (K,) of uniform draws, with its standard error where it is from draws."""
+        return moments.Estimate.sure(moments.mean(self._slice, self.box), moments.method_of(self._slice))
+
+    def covariance_estimate(self) -> moments.Estimate:
+        """Return the covariance (K, K) of uniform draws, with its standard error where it is from draws."""
+        return moments.Estimate.sure(moments.covariance(self._slice, self.box), moments.method_of(self._slice))
 
     def distance_to_nearest_vertex(self, w: npt.ArrayLike, limit: int = 1000) -> nearest.VertexDistance:
         """Return the Euclidean distance from w (K,) to the nearest vertex, or bounds on it.
 
-        Exact under floors alone and up to `limit` vertices. Raises ValueError for NaN, infinity, a wrong shape;
-        AndreaError for bounds on groups of sources and more vertices than that, and for rows.
+        Exact under floors alone and up to `limit` vertices. Raises ValueError for NaN, infinity, a wrong shape.
         """
-        values = checking.finite(w, len(self.box.lower))
-        if values.ndim != 1:
-            raise ValueError(f"expected one weight vector of shape ({len(self.box.lower)},), got shape {values.shape}")
-        if self.stated.groups and not self.stated.rows:
-            return nearest.among(values, self.vertices(limit))
+        values = nearest.single(checking.finite(w, len(self.box.lower)))
         return nearest.to_vertex(values, self._slice, self.box, limit)

@@ -8,11 +8,41 @@ from andrea_core.simplex.box import Box, exact_sum, residual
 from andrea_core.simplex.fixup import fix_up
 from andrea_core.simplex.fourier import MOST, NEGLIGIBLE, Series, Widths, series, tilts
 from andrea_core.simplex.narrow import ORDERS, Complex, Expansion, near_zero
-from andrea_core.simplex.slices import Slice
+from andrea_core.simplex.slices import Slice, steady
 from andrea_core.simplex.volume import NARROW
 from andrea_core.values import Mask, Vector
 
 _SMALL = 1.0
+
+
+@attrs.frozen(eq=False)
+class Estimate:
+    """A mean (K,) or covariance (K, K) of uniform draws, the standard error of each entry, and how it was found.
+
+    `method` is "point", "exact" (rationals), "fourier", "quadrature" (over the totals of groups), all with an error of
+    0 and right to about rounding, or "draws".
+    """
+
+    value: Vector
+    error: Vector
+    method: str
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the value is an estimate from random draws."""
+        return self.method == "draws"
+
+    @classmethod
+    def sure(cls, value: Vector, method: str) -> "Estimate":
+        """Return a value that no draw went into."""
+        return cls(value, np.zeros_like(value), method)
+
+
+def method_of(region: Slice) -> str:
+    """Return how the moments of a slice are found."""
+    if len(region.u) < 2:
+        return "point"
+    return "exact" if len(region.u) <= rational.MOST_MOMENTS else "fourier"
 
 
 def mean(region: Slice, box: Box) -> Vector:
@@ -39,6 +69,15 @@ def _moments(region: Slice, both: bool) -> tuple[Vector, Vector]:
         return (region.upper - offset if scaled.mirrored else region.lower + offset), pairs
     offset, pairs = by_series(region.u, region.mass, region.theta, both)
     return region.weights(offset), pairs
+
+
+def of_slice(u: Vector, mass: float, both: bool) -> tuple[Vector, Vector]:
+    """Return mean (m,) and covariance (m, m) on { x : sum x = mass, 0 <= x <= u } for 2 mass <= sum(u), u <= mass."""
+    if len(u) < 2:
+        return np.full(len(u), mass), np.zeros((len(u), len(u)))
+    if len(u) <= rational.MOST_MOMENTS:
+        return rational.moments(rational.Scaled.of_widths(u, mass))
+    return by_series(u, mass, steady(u, mass), both)
 
 
 def by_series(u: Vector, mass: float, theta: float, both: bool) -> tuple[Vector, Vector]:

@@ -1,6 +1,7 @@
 """Distance from a weight vector to the nearest vertex of a region: exact where possible, else between two bounds."""
 
 import math
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -48,6 +49,33 @@ def among(w: Vector, corners: Vector) -> VertexDistance:
     return _exact(min(_distance(w, corner) for corner in corners))
 
 
+def single(w: Vector) -> Vector:
+    """Return finite values (K,) as they are; raises ValueError for rows of them."""
+    if w.ndim != 1:
+        raise ValueError(f"expected one weight vector of shape ({w.shape[-1]},), got shape {w.shape}")
+    return w
+
+
+def seek(
+    w: Vector,
+    box: Box,
+    every: Callable[[], Vector],
+    vertex: Callable[[Vector], Vector],
+    spared: Callable[[Vector], float],
+    slack: float = 0.0,
+) -> VertexDistance:
+    """Return the distance from w (K,) to the nearest of all vertices, or bounds where `every` refuses to list them.
+
+    `vertex` gives the best vertex for scores (K,); `spared` the most that coordinates off their bounds at a vertex can
+    take off a sum over all coordinates (K,); vertices are right to `slack`.
+    """
+    try:
+        return among(w, every())
+    except AndreaError:
+        lower = max(0.0, math.sqrt(max(0.0, _least(w, box, spared))) * _ROUNDING - slack)
+        return VertexDistance(lower, max(lower, min(_distance(w, vertex(row)) for row in _rules(w, box))), False)
+
+
 def _exact(distance: float) -> VertexDistance:
     return VertexDistance(distance, distance, True)
 
@@ -62,11 +90,20 @@ def _between(w: Vector, box: Box) -> VertexDistance:
     The vertices tried fill the coordinates in the order of their offset, of its share of the width, of what moving up
     to the cap instead of down to the floor saves, in all and by mass, and of the offset from the centre.
     """
+    lower = math.sqrt(max(0.0, _least(w, box, lambda least: float(least.max())))) * _ROUNDING
+    return VertexDistance(lower, min(_distance(w, vertices.best(row, box)) for row in _rules(w, box)), False)
+
+
+def _least(w: Vector, box: Box, spared: Callable[[Vector], float]) -> float:
+    """Return the least squared distance of coordinates to their bounds, those that a vertex may spare left out."""
+    nearer = np.minimum(np.abs(w - box.lower), np.abs(box.upper - w)) ** 2
+    return math.fsum(nearer.tolist()) - spared(nearer)
+
+
+def _rules(w: Vector, box: Box) -> Vector:
+    """Return scores (rules, K) whose best vertices are near w."""
     free = box.free
     u, x = box.width[free], (w - box.lower)[free]
-    least = np.minimum(x * x, (u - x) ** 2)
-    lower = math.sqrt(max(0.0, math.fsum(least.tolist()) - float(least.max()))) * _ROUNDING
-    rules = (x, x / u, u * (2.0 * x - u), 2.0 * x - u, x - u * (box.above / exact_sum(u)))
-    scores = np.zeros((len(rules), len(w)))
-    scores[:, free] = rules
-    return VertexDistance(lower, min(_distance(w, vertices.best(row, box)) for row in scores), False)
+    scores = np.zeros((5, len(w)))
+    scores[:, free] = (x, x / u, u * (2.0 * x - u), 2.0 * x - u, x - u * (box.above / exact_sum(u)))
+    return scores

@@ -4,9 +4,12 @@ import math
 
 import numpy as np
 
-from andrea_core.simplex.box import Box
+from andrea_core.simplex import checking
+from andrea_core.simplex.box import Box, exact_sum
 from andrea_core.simplex.dual import bracket, bracket_rows, identity
 from andrea_core.simplex.fixup import fix_up, fix_up_rows
+from andrea_core.simplex.quick import by_newton
+from andrea_core.simplex.ties import doubtful, resolved
 from andrea_core.values import Mask, Vector
 
 REFINEMENTS = 8
@@ -17,109 +20,54 @@ The right end of the bracket is the one to look at: where both breakpoints of a 
 sum taken there is the one after it, so that a root inside the merged stretch is always bracketed from the right.
 """
 _HUGE = 1e300
-SMALL = 2.0
-"""Entries of at most this size are far from having to be recentred."""
-NEWTON = 12
-FEW = 32
-"""Up to so many coordinates plain numbers are quicker than arrays."""
-SETTLED = 1e-13
+Found = tuple[Vector, Mask, Mask]
+"""The vector less theta, and which coordinates (K,) stand at their upper bound and which between their bounds."""
 
 
 def euclidean(v: Vector, box: Box) -> Vector:
-    """Return the point of the box nearest to v (K,) in the Euclidean norm.
+    """Return the point of the box nearest to v (K,) in the Euclidean norm, v itself if it is legal.
 
-    The solution is clip(v - theta, lower, upper) with one scalar theta (Held, Wolfe and Crowder 1974). The breakpoints
-    only tell which coordinates lie between their bounds; theta then follows from those, so that no digits are lost.
+    The solution is clip(v - theta, lower, upper) with one scalar theta (Held, Wolfe and Crowder 1974). Raises
+    ValueError for NaN and infinity.
     """
-    found = _of_few(v.tolist(), box) if len(v) <= FEW else _by_newton(v, box)
-    if found is not None:
-        return found
+    w = by_newton(v, box)
+    return _by_search(v, box) if w is None else w
+
+
+def _by_search(v: Vector, box: Box) -> Vector:
+    """Return the projection by searching the breakpoints.
+
+    These only tell which coordinates lie between their bounds, ties by exact integers; theta then follows from those,
+    so that no digits are lost.
+    """
+    checking.refuse_unless_finite(v)
+    if box.is_point or box.holds(v):
+        return box.lower.copy() if box.is_point else v.copy()
     left, right = bracket(v, v - box.upper, v - box.lower, box, identity)
     if abs(right) > FAR:
         v = _recentred(v, right)
         left, right = bracket(v, v - box.upper, v - box.lower, box, identity)
     at_upper = v - box.upper >= right
     between = ~at_upper & (v - box.lower > left)
-    if not between.any():
-        return fix_up(np.where(at_upper, box.upper, box.lower), box)
-    return fix_up(_refine(v - v[between.argmax()], at_upper, between, box), box)
+    return fix_up(*_exactly(v, _refine(v, at_upper, between, box), box))
 
 
-def _by_newton(v: Vector, box: Box) -> Vector | None:
-    """Return the projection by a few Newton steps on theta, or None unless its free coordinates prove themselves right.
-
-    Most vectors need three to five steps, fewer than the search over breakpoints. Newton may cycle here, since both
-    bounds bend the dual (Cominetti, Mascarenhas and Silva 2014): then, and in every doubtful case, that search decides.
-    """
-    if np.maximum.reduce(np.abs(v)) > SMALL:
-        return None
-    ones = box.ones
-    lower, upper, total = box.lower, box.upper, box.total
-    theta = (v.dot(ones) - total) / len(v)
-    for _ in range(NEWTON):
-        x = v - theta
-        w = np.minimum(np.maximum(x, lower), upper)
-        free = w == x
-        count = np.count_nonzero(free)
-        excess = w.dot(ones) - total
-        if not count or abs(excess) <= SETTLED:
-            break
-        theta += excess / count
-    at_upper = x >= upper
-    between = (x > lower) > at_upper
-    first = between.argmax()
-    if not between[first]:
-        return None
-    base = v[first]
-    shifted = v - base
-    terms = np.where(between, shifted, w).tolist()
-    terms.append(-total)
-    x = shifted - math.fsum(terms) / np.count_nonzero(between)
-    still = x >= upper
-    proved = still.tobytes() == at_upper.tobytes() and ((x > lower) > still).tobytes() == between.tobytes()
-    return fix_up(x, box) if proved else None
-
-
-def _of_few(v: list[float], box: Box) -> Vector | None:
-    """Return what `_by_newton` does, from a list (K,)."""
-    if max(v) > SMALL or min(v) < -SMALL:
-        return None
-    bounds, total = box.pairs, box.total
-    theta = (sum(v) - total) / len(v)
-    for _ in range(NEWTON):
-        carried, count = -total, 0
-        for a, (low, high) in zip(v, bounds, strict=True):
-            x = a - theta
-            if x >= high:
-                carried += high
-            elif x > low:
-                carried += x
-                count += 1
-            else:
-                carried += low
-        if not count or abs(carried) <= SETTLED:
-            break
-        theta += carried / count
-    return _proved([a - theta for a in v], v, box) if count else None
-
-
-def _proved(x: list[float], v: list[float], box: Box) -> Vector | None:
-    """Return the projection with the theta that the free entries of x imply, if that leaves the same entries free."""
-    places = [2 if a >= high else a > low for a, (low, high) in zip(x, box.pairs, strict=True)]
-    if True not in places:
-        return None
-    base, total = v[places.index(True)], box.total
-    shifted = [a - base for a in v]
-    terms = [
-        a if place is True else pair[place // 2] for a, place, pair in zip(shifted, places, box.pairs, strict=True)
-    ]
-    theta = math.fsum([*terms, -total]) / places.count(True)
-    x = [a - theta for a in shifted]
-    again = [2 if a >= high else a > low for a, (low, high) in zip(x, box.pairs, strict=True)]
-    if again != places:
-        return None
-    w = [min(max(a, low), high) for a, (low, high) in zip(x, box.pairs, strict=True)]
-    return np.array(w) if math.fsum(w) == total else fix_up(np.array(x), box)
+def _exactly(v: Vector, found: Found, box: Box) -> tuple[Vector, Box, Mask]:
+    """Return the weights, the box and which weights are free, ties decided as the exact projection has them."""
+    x, at_upper, between = found
+    movable = box.lower < box.upper
+    astray = ((x >= box.upper) != at_upper) | ((x < box.upper) & (x > box.lower)) != between
+    tied = doubtful(x, box)
+    if (astray & movable & ~tied).any():
+        tied = movable
+    while True:
+        if tied.any():
+            at_upper, between = resolved(v, at_upper, between, np.flatnonzero(tied), box)
+            x = _moved(v, at_upper, between, box)
+        w = np.where(between, x, np.where(at_upper, box.upper, box.lower))
+        if between.any() or tied is movable or exact_sum(w) == box.total:
+            return w, box, between
+        tied = movable  # on a bound each, with a sum that rounding hid: farther on, one leaves its bound
 
 
 def _recentred(v: Vector, theta: float) -> Vector:
@@ -129,24 +77,33 @@ def _recentred(v: Vector, theta: float) -> Vector:
         return np.asarray(np.clip(v - base, -_HUGE, _HUGE))
 
 
-def _refine(v: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
+def _refine(v: Vector, at_upper: Mask, between: Mask, box: Box) -> Found:
     """Return v - theta for the theta that the coordinates between their bounds imply, until those stay the same."""
-    x = v
+    x = _moved(v, at_upper, between, box)
     for _ in range(REFINEMENTS):
-        fixed = np.where(at_upper, box.upper, box.lower)
-        terms = np.where(between, v, fixed).tolist()
-        terms.append(-box.total)
-        x = v - math.fsum(terms) / np.count_nonzero(between)
-        at_upper = x >= box.upper
-        inside = ~at_upper & (x > box.lower)
+        upper = x >= box.upper
+        inside = ~upper & (x > box.lower)
         if not inside.any() or (inside == between).all():
             break
-        between = inside
-    return x
+        at_upper, between = upper, inside
+        x = _moved(v, at_upper, between, box)
+    return x, at_upper, between
+
+
+def _moved(v: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
+    """Return v - theta; theta less the smallest v that is free is a weight, which rounding hurts least."""
+    if not between.any():
+        return np.where(at_upper, box.upper, box.lower)
+    v = v - v[between].min()
+    terms = np.where(between, v, np.where(at_upper, box.upper, box.lower)).tolist()
+    terms.append(-box.total)
+    moved: Vector = v - math.fsum(terms) / np.count_nonzero(between)
+    return moved
 
 
 def euclidean_rows(rows: Vector, box: Box) -> Vector:
     """Return the Euclidean projection of each row (N, K), equal to that of single vectors within rounding."""
+    given = rows
     left, right = bracket_rows(rows, rows - box.upper, rows - box.lower, box, identity)
     far = np.flatnonzero(np.abs(right[:, 0]) > FAR)
     if len(far):
@@ -155,24 +112,27 @@ def euclidean_rows(rows: Vector, box: Box) -> Vector:
         left[far], right[far] = bracket_rows(rows[far], rows[far] - box.upper, rows[far] - box.lower, box, identity)
     at_upper = rows - box.upper >= right
     between = ~at_upper & (rows - box.lower > left)
-    base = rows[np.arange(len(rows)), between.argmax(axis=1)][:, None]
-    x = _refine_rows(rows - base, at_upper, between, box)
-    flat = ~between.any(axis=1)
-    x[flat] = np.where(at_upper, box.upper, box.lower)[flat]
-    return fix_up_rows(x, box)
+    base = np.where(between, rows, np.inf).min(axis=1, keepdims=True)
+    base[np.isinf(base)] = 0.0
+    x, sure = _refine_rows(rows - base, at_upper, between, box)
+    unsure = np.flatnonzero(~sure | doubtful(x, box).any(axis=1))
+    result = fix_up_rows(x, box)
+    for i in unsure:
+        result[i] = _by_search(given[i], box)
+    return result
 
 
-def _refine_rows(rows: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
-    """Return rows - theta as `_refine` does; rows whose free coordinates are settled or gone keep their theta."""
+def _refine_rows(rows: Vector, at_upper: Mask, between: Mask, box: Box) -> tuple[Vector, Mask]:
+    """Return rows - theta as `_refine` does, and which rows (N,) ended with some coordinates free, and the same ones."""
     x = rows
     for _ in range(REFINEMENTS):
         terms = np.where(between, rows, np.where(at_upper, box.upper, box.lower))
         x = rows - (terms.sum(axis=1) - box.total)[:, None] / np.maximum(between.sum(axis=1), 1)[:, None]
         at_upper = x >= box.upper
         inside = ~at_upper & (x > box.lower)
-        keep = ~inside.any(axis=1)
-        inside[keep] = between[keep]
         if (inside == between).all():
             break
-        between = inside
-    return x
+        before, between = between, inside
+    else:
+        return x, (before == inside).all(axis=1) & inside.any(axis=1)
+    return x, inside.any(axis=1)

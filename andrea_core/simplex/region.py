@@ -176,13 +176,13 @@ class Region(Measured):
         """
         if divergence not in _PROJECTIONS:
             raise ValueError(f"divergence must be one of {', '.join(_PROJECTIONS)}, got {divergence!r}")
-        values = checking.finite(v, len(self.names))
-        if divergence == "kl" and (values < 0).any():
-            raise ValueError("project under kl: entries must not be negative")
+        box = self._verdict.box
         single, batch = _PROJECTIONS[divergence]
+        values = checking.shaped(v, len(box.lower))
         if values.ndim == 1:
-            return values.copy() if self.contains(values) else single(values, self.box)
-        return checking.keep_legal(values, batch(values, self.box), self.box)
+            return single(values, box)
+        checking.refuse_unless_finite(values)
+        return checking.keep_legal(values, batch(values, box), box)
 
     def vertex(self, scores: npt.ArrayLike) -> Vector:
         """Return the vertex that maximises the sum of scores * w, for scores (K,) or each row of scores (N, K).

@@ -6,7 +6,6 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from andrea_core.errors import AndreaError
 from andrea_core.simplex import tilt
 from andrea_core.simplex.bounds import Bounds
 from andrea_core.simplex.box import Box, residual
@@ -40,18 +39,13 @@ class Slice:
     def of(cls, stated: Bounds, box: Box) -> "Slice":
         """Return the slice of a region, without coordinates when the region is a point.
 
-        Raises AndreaError when bounds on sums of sources cut it further.
+        Bounds on sums of sources, which may cut it further, are not looked at.
         """
-        if stated.groups or stated.rows:
-            raise AndreaError(
-                "volume, moments and vertex distances are known for bounds on single sources only, and this region "
-                "bounds sums of sources too; estimate them from region.sample(rng, n)"
-            )
         columns = box.free if not box.is_point else box.free[:0]
         lower, upper, pinned = stated.lower[columns], stated.upper[columns], np.delete(box.lower, columns)
         above = residual(box.total, np.concatenate([lower, pinned]))
         below = -residual(box.total, np.concatenate([upper, pinned]))
-        u, mass, mirrored = _tightened(upper - lower, above, below)
+        u, mass, mirrored = tightened(upper - lower, above, below)
         corner = (box.upper if mirrored else box.lower)[columns]
         return cls(columns, lower, upper, pinned, corner, u, mass, mirrored)
 
@@ -62,11 +56,16 @@ class Slice:
     @cached_property
     def theta(self) -> float:
         """The tilt under which the independent offsets meet the mass on average, but never quite none."""
-        theta = tilt.solve(self.u, self.mass)
-        return max(theta, _LEAST_TILT / math.sqrt(float(tilt.variances(self.u, theta).sum())))
+        return steady(self.u, self.mass)
 
 
-def _tightened(width: Vector, above: float, below: float) -> tuple[Vector, float, bool]:
+def steady(u: Vector, mass: float) -> float:
+    """Return the tilt that meets the mass on average, or the least one that keeps the series away from poles."""
+    theta = tilt.solve(u, mass)
+    return max(theta, _LEAST_TILT / math.sqrt(float(tilt.variances(u, theta).sum())))
+
+
+def tightened(width: Vector, above: float, below: float) -> tuple[Vector, float, bool]:
     """Return widths cut to the mass, the smaller of the two masses, and whether it is the one below the caps."""
     mirrored = below < above
     mass, u = min(above, below), np.minimum(width, min(above, below))

@@ -8,7 +8,7 @@ import numpy as np
 from andrea_core.simplex import rational, tilt
 from andrea_core.simplex.box import exact_sum
 from andrea_core.simplex.fourier import MOST, Series, Widths, series
-from andrea_core.simplex.slices import Slice
+from andrea_core.simplex.slices import Slice, steady
 from andrea_core.values import Mask, Vector
 
 NARROW = 1e-6
@@ -22,13 +22,20 @@ class LogVolume:
     """The log of the fraction `value`, a bound `error` on its absolute error, and how it was found.
 
     The fraction is that of the simplex over the free sources, which has the region's `dimension`; sources without room
-    do not count. `method` is "point" (value 0: the whole of a simplex of dimension 0), "exact" or "fourier".
+    do not count. Where sums of sources are fixed, each of them has a simplex of its own, and the fraction is that of
+    their product. `method` is "point" (value 0: the whole of a simplex of dimension 0), "exact" (rationals), "fourier",
+    "quadrature" (over the totals of groups), or "draws": an estimate, of which `error` is the standard error.
     """
 
     value: float
     error: float
     method: str
     dimension: int
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the value is an estimate from random draws."""
+        return self.method == "draws"
 
     def __float__(self) -> float:
         """Return `value`."""
@@ -80,19 +87,26 @@ def _without(u: Vector, narrow: Mask, mass: float) -> tuple[float, float]:
     wide, thin = u[~narrow], u[narrow]
     sigma = math.sqrt(float((thin * thin).sum()) / 12.0)
     rest = mass - 0.5 * float(thin.sum())
-    value, error = _wide(wide, rest)
-    sides = [_wide(wide, rest + shift)[0] - value for shift in (-_FAR * sigma, _FAR * sigma)]
+    value, error = log_slice(wide, rest)
+    sides = [log_slice(wide, rest + shift)[0] - value for shift in (-_FAR * sigma, _FAR * sigma)]
     bend = (math.expm1(sides[0]) + math.expm1(sides[1])) / (2.0 * _FAR**2)
     parts = [value, math.lgamma(len(u)), -math.lgamma(len(wide)), math.log1p(bend), *np.log(thin).tolist()]
     rounding = 2.0**-51 * sum(abs(part) for part in parts)
     return math.fsum(parts), error + rounding + 4.0 * abs(bend) + 1e-12
 
 
-def _wide(u: Vector, mass: float) -> tuple[float, float]:
-    """Return the log fraction of a slice of any mass, and its error."""
+def log_slice(u: Vector, mass: float) -> tuple[float, float]:
+    """Return the log fraction of the slice { x : sum x = mass, 0 <= x <= u } of any mass, and its error.
+
+    The fraction is of the simplex of side 1.
+    """
     mass = min(mass, exact_sum(u) - mass)
+    if len(u) < 2:
+        return 0.0, 0.0
     if len(u) > rational.MOST:
-        return by_series(u, mass, tilt.solve(u, mass))
+        return by_series(u, mass, steady(u, mass))
     top, bottom = rational.volume(rational.Scaled.of_widths(u, mass))
+    if top <= 0:
+        return -math.inf, 0.0
     value = math.log(top / bottom)
     return value, 2.0**-50 * abs(value)

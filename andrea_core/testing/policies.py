@@ -42,7 +42,7 @@ def _walk(policy: Policy[Any], names: tuple[str, ...], phases: int, seed: int) -
         moment = make_moment(sources, phase, region, weights, rng)
         target = _propose(policy, state, start, moment)
         weights = region.project(target / target.sum())
-        state = _update(policy, state, start, draw_outcome(weights, phase, rng, "heldout" in policy.needs))
+        state = _update(policy, state, start, draw_outcome(weights, phase, rng, policy.needs))
         trace += [target.tobytes(), fingerprint(policy, "update", state)]
     return trace
 

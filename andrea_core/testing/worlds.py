@@ -1,6 +1,6 @@
 """Little worlds to try plugins in: random regions, moments and outcomes, some hostile, none writable."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from andrea_core.simplex import Region
-from andrea_core.values import Context, Ledger, Mask, Moment, Observation, Outcome, Sources, Vector
+from andrea_core.values import Context, Gradients, Ledger, Mask, Moment, Observation, Outcome, Sources, Vector
 
 NAMES = ("a", "b", "c", "d")
 """The sources of a world when the caller names none."""
@@ -72,13 +72,19 @@ def make_moment(sources: Sources, phase: int, region: Region, weights: Vector, r
     return Moment(20 * phase, phase, f"trial {phase // 4}", sources, region, frozen(np.array(weights)), ledger)
 
 
-def draw_observation(weights: Vector, step: int, rng: Generator, heldout: bool = False) -> Observation:
-    """Return a phase of 1 to 6 steps of 4 rows, drawn by the weights (K,); sources may be missing, losses are odd."""
+def draw_observation(weights: Vector, step: int, rng: Generator, needs: Collection[str] = ()) -> Observation:
+    """Return a phase of 1 to 6 steps of 4 rows, drawn by the weights (K,); sources may be missing, losses are odd.
+
+    `needs` names what is measured besides, as a plugin's `needs` does.
+    """
     shape = (int(rng.integers(1, 7)), 4)
     source = rng.choice(len(weights), size=shape, p=weights / weights.sum()).astype(np.int64)
     tokens = rng.integers(1, 65, shape)
     loss = tokens * rng.choice([0.0, 1e-6, 2.0, 5.0, 1e6], size=shape)
-    held = np.where(rng.random(len(weights)) < 0.8, 4 * rng.random(len(weights)), np.nan) if heldout else None
+    held = (
+        np.where(rng.random(len(weights)) < 0.8, 4 * rng.random(len(weights)), np.nan) if "heldout" in needs else None
+    )
+    after = loss * rng.choice([0.0, 0.5, 1.0, 1.1, 1e3], size=shape) if "loss_after" in needs else None
     return Observation(
         frozen(loss),
         frozen(tokens),
@@ -86,12 +92,27 @@ def draw_observation(weights: Vector, step: int, rng: Generator, heldout: bool =
         frozen(np.array(weights)),
         step,
         None if held is None else frozen(held),
+        None if after is None else frozen(after),
+        draw_gradients(len(weights), rng) if "source_gradients" in needs else None,
     )
 
 
-def draw_outcome(weights: Vector, phase: int, rng: Generator, heldout: bool = False) -> Outcome:
-    """Return the outcome of a phase under the weights (K,), its rewards hostile in turn, in every fifth all absent."""
-    observation = draw_observation(weights, 20 * (phase + 1), rng, heldout)
+def draw_gradients(count: int, rng: Generator) -> Gradients:
+    """Return the inner products of random gradients: of very different sizes, some 0, some unknown on either side."""
+    size = rng.choice([0.0, 1e-30, 1.0, 1.0, 1.0, 1e30], size=count)
+    train = size[:, None] * rng.normal(size=(count, 3))
+    heldout = train + 0.1 * size[:, None] * rng.normal(size=(count, 3))
+    train[rng.random(count) < 0.15] = np.nan
+    heldout[rng.random(count) < 0.15] = np.nan
+    return Gradients(train @ train.T, train @ heldout.T)
+
+
+def draw_outcome(weights: Vector, phase: int, rng: Generator, needs: Collection[str] = ()) -> Outcome:
+    """Return the outcome of a phase under the weights (K,), its rewards hostile in turn, in every fifth all absent.
+
+    `needs` names what is measured besides, as a plugin's `needs` does.
+    """
+    observation = draw_observation(weights, 20 * (phase + 1), rng, needs)
     trained = observation.tokens_by_source()
     seen: Mask = (trained > 0) & (phase % 5 != 4)
     size = REWARDS[phase % len(REWARDS)]

@@ -1,11 +1,11 @@
 """Dice: in each phase draw which of several policies acts; all of them learn (ANDREA's dice control)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from andrea_core import Moment, Outcome, Policy, Proposal, Sources, positive
+from andrea_core import Moment, Outcome, Policy, PolicyTraits, Proposal, Sources, positive
 
 
 @attrs.frozen(kw_only=True)
@@ -46,6 +46,9 @@ class Dice:
     """
 
     faces: tuple[Face, ...] = attrs.field(validator=_distinct)
+    traits: ClassVar[PolicyTraits] = PolicyTraits(
+        pull="mixed", unseen="as the faces' policies have it", equivariant=False
+    )
 
     @property
     def needs(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Moment, Outcome, ScenarioError, Sources, Vector, by_source, weights_by_source
+from andrea_core import Moment, Outcome, PolicyTraits, ScenarioError, Sources, Vector, by_source, weights_by_source
 
 
 @attrs.frozen
@@ -21,6 +21,7 @@ class Fixed:
 
     weights: Mapping[str, float] = weights_by_source()
     needs: ClassVar[frozenset[str]] = frozenset()
+    traits: ClassVar[PolicyTraits] = PolicyTraits(equivariant=False)  # its table names sources
 
     def __attrs_post_init__(self) -> None:
         """Raise ValueError when no source has a weight."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Moment, Outcome, Sources, Vector, positive
+from andrea_core import Moment, Outcome, PolicyTraits, Sources, Vector, positive
 
 
 @attrs.frozen
@@ -20,6 +20,7 @@ class Proportional:
 
     temperature: float = positive(default=1.0)
     needs: ClassVar[frozenset[str]] = frozenset()
+    traits: ClassVar[PolicyTraits] = PolicyTraits()
 
     def start(self, sources: Sources) -> None:
         """Return None: nothing is remembered."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Moment, Outcome, Sources, Vector
+from andrea_core import Moment, Outcome, PolicyTraits, Sources, Vector
 
 
 @attrs.frozen
@@ -18,6 +18,7 @@ class Random:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    traits: ClassVar[PolicyTraits] = PolicyTraits(equivariant=False)  # equal in law only: the draws are by position
 
     def start(self, sources: Sources) -> None:
         """Return None: nothing is remembered."""

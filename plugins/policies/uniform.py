@@ -5,7 +5,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Moment, Outcome, Sources, Vector
+from andrea_core import Moment, Outcome, PolicyTraits, Sources, Vector
 
 
 @attrs.frozen
@@ -17,6 +17,7 @@ class Uniform:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    traits: ClassVar[PolicyTraits] = PolicyTraits()
 
     def start(self, sources: Sources) -> None:
         """Return None: nothing is remembered."""

@@ -1,20 +1,21 @@
 """Improvement: reward a source whose loss falls below its own moving average (ANDREA's reward, signed)."""
 
+import math
 from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from andrea_core import Observation, Scores, Sources, Vector, one_of, positive
+from andrea_core import Observation, RewardTraits, Scores, Sources, Vector, number, one_of, positive
+from andrea_plugins.rewards.normalisers import ANY, KINDS, Scale, declared, rescaled, started
 
 
 @attrs.frozen(eq=False)
 class Averages:
-    """What the reward remembers: the moving average of each source's loss, and how large scores have been so far."""
+    """What the reward remembers: the moving average of each source's loss, and the normaliser's state."""
 
     loss: Vector  # (K,) nats a token, NaN before a source's first pull
-    deviation: float  # root mean square of past phase scores, all sources together
-    phases: int  # phases that gave a score
+    scale: Scale
 
 
 @attrs.frozen
@@ -28,36 +29,38 @@ class Improvement:
     `form = "signed"` (default) keeps the sign. With `normaliser = "deviation"` (default) the phase score is divided by
     D sqrt(alpha / (2 - alpha)), the standard error of a moving average of such scores, where D is a moving root mean
     square (rate `alpha`) of all sources' phase scores, this phase included. Range: a few units around 0, whatever the
-    loss's scale, at most sqrt((2 - alpha) K) / alpha; noise alone averages to 0. With `normaliser = "none"` the scores
-    are nats a token.
+    loss's scale, at most sqrt((2 - alpha) K) / alpha; noise alone averages to 0. "zscore" and "quantile" are those of
+    the other rewards (see `loss`), with `alpha` as the rate. With `normaliser = "none"` the scores are nats a token.
     `form = "andrea"` is max(0, average - loss) x 1000 a pull, never normalised: range 0 to about 1000. It pays for
     spread instead of learning (a bandit parks on a source that is pure noise), which is why it is not the default.
     Departures: the sign and the normaliser are this project's; ANDREA does not say how a first pull is treated.
     """
 
     form: str = one_of("signed", "andrea", default="signed")
-    normaliser: str = one_of("deviation", "none", default="deviation")
+    normaliser: str = one_of(*KINDS, default="deviation")
     alpha: float = positive(default=0.1, at_most=1.0)
+    reservoir: int = number(default=1000, at_least=2, at_most=1_000_000)
     needs: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def traits(self) -> RewardTraits:
+        """A difference to an average that is about 1 / alpha pulls old."""
+        if self.form == "andrea":
+            return RewardTraits((0.0, math.inf), staleness=1.0 / self.alpha, unit="thousandths of a nat a token")
+        return declared(self.normaliser, RewardTraits(ANY, staleness=1.0 / self.alpha))
 
     def start(self, sources: Sources) -> Averages:
         """Return averages of nothing."""
-        return Averages(np.full(len(sources), np.nan), 0.0, 0)
+        kind = self.normaliser if self.form == "signed" else "none"
+        return Averages(np.full(len(sources), np.nan), started(kind, self.reservoir))
 
     def score(self, state: Averages, observation: Observation, rng: np.random.Generator) -> tuple[Scores, Averages]:
         """Return the rewards (K,), NaN where no pull gave a score, and the moved averages."""
         scores, average = below_average(pull_losses(observation), state.loss, self.alpha)
         if self.form == "andrea":
-            return phase_mean(np.maximum(scores, 0.0) * 1000.0), attrs.evolve(state, loss=average)
-        phase = phase_mean(scores)
-        if np.isnan(phase).all():
-            return phase, attrs.evolve(state, loss=average)
-        rate = max(self.alpha, 1.0 / (state.phases + 1))
-        deviation = float(np.hypot((1.0 - rate) ** 0.5 * state.deviation, rate**0.5 * root_mean_square(phase)))
-        moved = Averages(average, deviation, state.phases + 1)
-        if self.normaliser == "none" or deviation == 0:
-            return phase, moved
-        return phase / deviation * (2.0 / self.alpha - 1.0) ** 0.5, moved
+            return phase_mean(np.maximum(scores, 0.0) * 1000.0), Averages(average, state.scale)
+        rewards, scale = rescaled(self.normaliser, state.scale, phase_mean(scores), self.alpha, rng)
+        return rewards, Averages(average, scale)
 
 
 def pull_losses(observation: Observation) -> Vector:
@@ -72,13 +75,21 @@ def pull_losses(observation: Observation) -> Vector:
 
 
 def below_average(losses: Vector, average: Vector, alpha: float) -> tuple[Vector, Vector]:
-    """Return by how much each pull (steps, K) lies below the average before it, and the average (K,) after the last."""
-    scores = np.full(losses.shape, np.nan)
-    for step, loss in enumerate(losses):
-        scores[step] = average - loss
-        moved = np.where(np.isnan(average), loss, average - alpha * scores[step])
-        average = np.where(np.isnan(loss), average, moved)
-    return scores, average
+    """Return by how much each pull (steps, K) lies below the average before it, and the average (K,) after the last.
+
+    Pull by pull in plain numbers: most sources have no pull in most steps, and arrays would take each step's K anew.
+    """
+    scores, moved = np.full(losses.shape, np.nan), average.copy()
+    known = ~np.isnan(losses.T)
+    for source in np.flatnonzero(known.any(1)).tolist():
+        pulls, mean = known[source], float(average[source])
+        found = []
+        for loss in losses[pulls, source].tolist():
+            score = mean - loss
+            found.append(score)
+            mean = mean - alpha * score if mean == mean else loss
+        scores[pulls, source], moved[source] = found, mean
+    return scores, moved
 
 
 def phase_mean(scores: Vector) -> Vector:
@@ -87,9 +98,3 @@ def phase_mean(scores: Vector) -> Vector:
     with np.errstate(invalid="ignore", over="ignore"):
         mean = np.where(known, scores, 0.0).sum(0) / known.sum(0)
     return np.where(np.isfinite(mean), mean, np.nan)
-
-
-def root_mean_square(values: Vector) -> float:
-    """Return the root mean square of the values that are not NaN, the largest factored out so that none overflows."""
-    largest = float(np.nanmax(np.abs(values)))
-    return largest * float(np.sqrt(np.nanmean((values / largest) ** 2))) if largest > 0 else 0.0

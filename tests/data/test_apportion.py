@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from andrea_core.data.apportion import apportion, multinomial, restart
+from andrea_core.data.apportion import FEW, apportion, by_deadline, multinomial, restart
 
 
 def walk(carry, weights, rows):
@@ -85,3 +85,72 @@ def test_a_restart_forgives_the_excluded_and_keeps_the_sum_at_zero(values, data)
     assert (after[~active] == 0).all()
     assert after.sum() == pytest.approx(0, abs=1e-12)
     assert np.diff((after - carry)[active]) == pytest.approx(0, abs=1e-12)
+
+
+def looking_at_every_source_in_every_row(carry, weights, rows):
+    """Tijdeman's rule as it is written, one addition a source and row: what every other way must repeat bit for bit."""
+    live = [int(i) for i in np.flatnonzero(weights > 0)]
+    owed, weight = carry.tolist(), weights.tolist()
+    margin = 1 / (2 * len(live) - 2) if len(live) > 1 else 0.0
+    plan = np.empty(rows, np.int64)
+    for row in range(rows):
+        for source in live:
+            owed[source] += weight[source]
+        able = [source for source in live if owed[source] >= margin - 1e-12]
+        if able:
+            chosen = min(able, key=lambda source: (1 - margin - owed[source]) / weight[source])
+        else:
+            chosen = max(live, key=owed.__getitem__)
+        owed[chosen] -= 1
+        plan[row] = chosen
+    return plan, carry + rows * weights - np.bincount(plan, minlength=len(weights))
+
+
+def same(carry, weights, rows):
+    plan, after = apportion(carry, weights, rows)
+    reference, owed = looking_at_every_source_in_every_row(carry, weights, rows)
+    return plan.tolist() == reference.tolist() and after.tobytes() == owed.tobytes()
+
+
+KINDS = ("any", "peaked", "equal", "cents", "sparse", "quarters")
+
+
+def weights_of(kind, count, rng):
+    """Weights (count,): generic ones, and those that make ties."""
+    weights = rng.dirichlet(np.full(count, 0.05 if kind == "peaked" else 1.0))
+    if kind == "equal":
+        weights = np.full(count, 1.0)
+    elif kind == "cents":
+        weights = np.round(weights, 2) + 0.01
+    elif kind == "sparse":
+        weights = np.where(rng.random(count) < 0.5, weights, 1e-18 * (rng.random(count) < 0.5))
+        weights[rng.integers(count)] += 0.01
+    elif kind == "quarters":
+        weights = rng.multinomial(4, np.full(count, 1 / count)) / 4
+    return weights / weights.sum()
+
+
+@given(st.sampled_from(KINDS), st.integers(1, 40), st.integers(0, 2**32 - 1), st.lists(st.integers(1, 300), max_size=4))
+def test_rows_come_in_the_very_order_of_the_row_by_row_rule_phase_after_phase(kind, count, seed, phases):
+    rng = np.random.default_rng(seed)
+    carry = np.zeros(count)
+    for rows in phases:
+        weights = weights_of(kind, count, rng)
+        assert same(carry, weights, rows)
+        carry = apportion(carry, weights, rows)[1]
+
+
+@given(st.integers(2, 20), st.integers(0, 2**32 - 1), st.integers(FEW + 1, 300))
+def test_debts_of_any_size_change_nothing_about_that(count, seed, rows):
+    rng = np.random.default_rng(seed)
+
+    assert same(rng.normal(size=count) * 3, weights_of("any", count, rng), rows)
+
+
+def test_generic_weights_take_the_quick_way_and_doubtful_ones_do_not():
+    rng = np.random.default_rng(0)
+    generic = [rng.dirichlet(np.ones(16)) for _ in range(50)]
+
+    assert all(by_deadline(np.zeros(16), weights, 200) is not None for weights in generic)
+    assert by_deadline(np.zeros(16), np.full(16, 1 / 16), 200) is not None  # nothing rounds: ties are ties
+    assert by_deadline(np.zeros(7), np.full(7, 1 / 7), 200) is None

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 import planted_checks as checks
 import pytest
+from planted_sums import BUGS as SUM_BUGS, CHECKS as SUM_CHECKS
 from planted_uniformity import SAMPLING_BUGS, uniform
 
 from andrea_core import guard
@@ -19,41 +20,37 @@ from andrea_core.simplex import (
     feasibility,
     fixup,
     projection,
+    quick,
     region as region_module,
     sampling,
     vertices,
 )
 from andrea_core.simplex.box import Box
 
-KILLED = (AssertionError, InfeasibleRegion)
-"""What a check raises when it sees a bug."""
+KILLED = (AssertionError, InfeasibleRegion)  # what a check raises when it sees a bug
 SOUND_BEST, SOUND_JUDGE, SOUND_FIX_UP = vertices.best, feasibility.judge, fixup.fix_up
 
 
-def renormalised(w, box):
+def renormalised(w, box, movable=None):
     clipped = np.clip(w, box.lower, box.upper) + 0.0
     return clipped / clipped.sum() if clipped.sum() else clipped
 
 
-def last_is_the_rest(w, box):
+def last_is_the_rest(w, box, movable=None):
     clipped = box.clip(w)
     clipped[-1] = 1.0 - clipped[:-1].sum()
     return clipped
 
 
-def first_takes_the_residual(w, box):
+def first_takes_the_residual(w, box, movable=None):
     clipped = box.clip(w)
     clipped[0] += -math.fsum([*clipped.tolist(), -box.total])
     return clipped
 
 
-def residual_shared_equally(w, box):
+def residual_shared_equally(w, box, movable=None):
     clipped = box.clip(w)
     return clipped + (1.0 - clipped.sum()) / len(clipped)
-
-
-def in_single_precision(w, box):
-    return SOUND_FIX_UP(w, box).astype(np.float32).astype(np.float64)
 
 
 def clip_renormalise_loop(v, box):
@@ -113,7 +110,6 @@ def smallest_first(scores, box):
 
 
 def width_added(scores, box):
-    """Fill to lower + width, which is the upper bound but for rounding."""
     w = SOUND_BEST(scores, box)
     return np.where(w == box.upper, box.lower + box.width, w)
 
@@ -166,7 +162,7 @@ def all_floors_blamed(bounds, excess):
 
 
 def unpolished(rows, at_upper, between, box):
-    return rows - 1e-9
+    return rows - 1e-9, np.ones(len(rows), bool)
 
 
 def barred_mass_dropped(answer, moment, blame):
@@ -191,11 +187,14 @@ def put(owner, name, wrong):
 
 BUGS = {
     "renormalise at the end": (put(projection, "fix_up", renormalised), checks.nearest),
-    "no fix-up": (put(projection, "fix_up", lambda w, box: box.clip(w)), checks.nearest),
+    "no fix-up": (put(projection, "fix_up", lambda w, box, movable=None: box.clip(w)), checks.nearest),
     "last is 1 - rest": (put(projection, "fix_up", last_is_the_rest), checks.nearest),
     "the first takes the residual": (put(projection, "fix_up", first_takes_the_residual), checks.nearest),
     "residual shared equally": (put(projection, "fix_up", residual_shared_equally), checks.nearest),
-    "weights in single precision": (put(projection, "fix_up", in_single_precision), checks.nearest),
+    "weights in single precision": (
+        put(projection, "fix_up", lambda w, box, movable=None: np.float64(np.float32(SOUND_FIX_UP(w, box)))),
+        checks.nearest,
+    ),
     "negative zeros stay": (put(Box, "clip", clip_without_positive_zero), checks.fixed_up),
     "caps a unit too high": (put(Box, "clip", a_unit_above), checks.fixed_up),
     "clip-renormalise loop": (project_by(clip_renormalise_loop), checks.nearest),
@@ -203,8 +202,11 @@ BUGS = {
     "bisection stopped at 30 steps": (project_by(short_bisection), checks.nearest),
     "neighbour's cap used": (project_by(neighbours_cap), checks.nearest),
     "caps forgotten": (project_by(caps_forgotten), checks.nearest),
-    "Newton not proved": (put(projection, "_of_few", two_newton_steps), checks.nearest),
-    "multiplier left at a breakpoint": (put(projection, "_refine", lambda v, up, mid, box: v), checks.nearest),
+    "Newton not proved": (put(quick, "_of_few", two_newton_steps), checks.nearest),
+    "multiplier left at a breakpoint": (
+        put(projection, "_refine", lambda v, up, mid, box: (v, up, mid)),
+        checks.nearest,
+    ),
     "one refinement dropped in rows": (put(projection, "_refine_rows", unpolished), checks.nearest_rows),
     "rows not fixed up": (put(projection, "fix_up_rows", lambda rows, box: box.clip(rows)), checks.nearest_rows),
     "legal rows moved": (put(checking, "keep_legal", lambda given, made, box: made), checks.legal_weights_return),
@@ -230,8 +232,9 @@ BUGS = {
     "landing trusts the policy": (put(guard, "landed", trusting), checks.guarded),
     "landing only fixes up": (put(guard, "NEAR", 10.0), checks.guarded),
     **{name: (put(*where), uniform) for name, where in SAMPLING_BUGS.items()},
+    **{name: (put(*where), check) for name, (*where, check) in SUM_BUGS.items()},
 }
-CHECKS = [*checks.CHECKS, uniform]
+CHECKS = [*checks.CHECKS, uniform, *SUM_CHECKS]
 
 
 @contextmanager

@@ -73,6 +73,9 @@ constraints = st.lists(
         st.sampled_from([0.2, 1 / 3, 0.5]).map(
             lambda least: {"use": "groups", "groups": [{"sources": ["birds", "clocks"], "at_least": least}]}
         ),
+        st.sampled_from([0.0, 0.25, 1.0]).map(
+            lambda most: {"use": "linear", "rows": [{"coefficients": {"birds": 1.0, "ships": -2.0}, "at_most": most}]}
+        ),
         st.just({"use": "max_change", "delta": 0.1}),
         st.just({"use": "epoch_cap", "epochs": 0.05}),
     ),

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
-from andrea_core import AndreaError
-from andrea_core.simplex import Group, Region
+from andrea_core.simplex import Group, Region, Row
 from andrea_core.testing.geometry import regions
+from andrea_core.testing.grouped import grouped_regions, regions_with_rows
 
 
 def names(n):
@@ -74,8 +74,34 @@ def test_group_bounds_are_exact_while_their_vertices_can_be_enumerated():
     found = region.distance_to_nearest_vertex(w)
     assert found.exact
     assert found.upper == enumerated(region, w)
-    with pytest.raises(AndreaError, match="more than 2 vertices"):
-        region.distance_to_nearest_vertex(w, limit=2)
+    bounds = region.distance_to_nearest_vertex(w, limit=2)
+    assert not bounds.exact
+    assert bounds.lower <= found.lower <= bounds.upper
+
+
+@given(grouped_regions(max_sources=6), st.integers(0, 2**32))
+def test_under_groups_the_bounds_hold_the_distance(region, seed):
+    w = region.sample(np.random.default_rng(seed))
+    found = region.distance_to_nearest_vertex(w, limit=0 if region.is_point else 1)
+    assert found.lower <= enumerated(region, w) + 1e-12
+    assert found.upper >= enumerated(region, w) - 1e-12
+
+
+@settings(max_examples=20)
+@given(regions_with_rows(max_sources=6), st.integers(0, 2**32))
+def test_under_rows_the_bounds_hold_the_distance(region, seed):
+    w = region.sample(np.random.default_rng(seed))
+    exact, found = region.distance_to_nearest_vertex(w), region.distance_to_nearest_vertex(w, limit=0)
+    assert exact.exact
+    assert exact.upper == pytest.approx(enumerated(region, w), abs=1e-12)
+    assert found.lower - 1e-7 <= exact.lower <= found.upper + 1e-7
+
+
+def test_rows_in_many_dimensions_give_bounds():
+    region = Region.of(names(16), rows=[Row({"s0": 1, "s1": -2}, at_most=0)])
+    found = region.distance_to_nearest_vertex(region.centre)
+    assert not found.exact
+    assert 0.0 < found.lower <= found.upper
 
 
 def test_a_point_is_its_own_vertex():

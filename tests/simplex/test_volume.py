@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from andrea_core import AndreaError
-from andrea_core.simplex import Group, Region, fourier, narrow, rational, tilt, volume
+from andrea_core.simplex import Region, fourier, narrow, rational, tilt, volume
 from andrea_core.simplex.slices import Slice
 from andrea_core.testing.geometry import regions
 
@@ -186,9 +185,3 @@ def test_any_tilt_gives_the_same_fraction():
     sigma = math.sqrt(tilt.variances(part.u, part.theta).sum())
     for shift in (0.3, 1.0):
         assert volume.by_series(part.u, part.mass, part.theta + shift / sigma)[0] == pytest.approx(truth, abs=1e-12)
-
-
-def test_bounds_on_sums_of_sources_are_refused():
-    found = Region.of("abcd", groups=[Group(("a", "b"), at_least=0.5)])
-    with pytest.raises(AndreaError, match="sums of sources"):
-        found.log_volume_fraction()

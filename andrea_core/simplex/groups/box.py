@@ -145,8 +145,15 @@ def tighten(box: Box, members: Integers, low: float, high: float) -> tuple[Vecto
 
 
 def bounded(box: Box, windows: tuple[Part, ...]) -> Box:
-    """Return the box with every part's bounds tightened."""
+    """Return the box with every part's bounds tightened.
+
+    A part with a fixed total is kept at the low edge of its window, which may be a unit wide. Where its sources' floors
+    take all of that, the others of the part get nothing, and the unit that their caps would leave is closed.
+    """
     lower, upper = np.array(box.lower), np.array(box.upper)
     for part in windows:
-        lower[part.members], upper[part.members] = tighten(box, part.members, part.low, part.high)
+        low, high = tighten(box, part.members, part.low, part.high)
+        if part.is_pinned and exact_sum(low) >= part.low:  # what is missing rounds away
+            high = np.where((low == 0.0) & (high <= PINNED), 0.0, high)
+        lower[part.members], upper[part.members] = low, high
     return Box(frozen(lower), frozen(upper), box.total)

@@ -7,14 +7,17 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from andrea_core.simplex import checking
+from andrea_core.simplex import checking, nearest
 from andrea_core.simplex.box import exact_sum
 from andrea_core.simplex.divergence import kullback_leibler, kullback_leibler_rows
-from andrea_core.simplex.groups import centres, faces, projection
+from andrea_core.simplex.groups import centres, faces, measures, projection
 from andrea_core.simplex.groups.box import Groups
 from andrea_core.simplex.groups.sampling import GroupSampler
+from andrea_core.simplex.moments import Estimate
+from andrea_core.simplex.nearest import VertexDistance
 from andrea_core.simplex.projection import euclidean, euclidean_rows
 from andrea_core.simplex.region import Active, Ball, Region
+from andrea_core.simplex.volume import LogVolume
 from andrea_core.values import Vector
 
 if TYPE_CHECKING:
@@ -115,6 +118,35 @@ class GroupedRegion(Region):
     def settle(self, w: Vector) -> Vector:
         """Return w (K,), which offends by rounding at most, moved into the region by about as much."""
         return self.groups.settle(w)
+
+    def log_volume_fraction(self) -> LogVolume:
+        """Return the log of the share that the region takes of the simplex over its free sources, with its error.
+
+        Each group whose total is fixed counts as a simplex of its own. Exact for few sources, by quadrature over the
+        totals of up to three groups that bind, an estimate from draws (`approximate`) with its standard error beyond.
+        """
+        return measures.log_fraction(self.groups)
+
+    def mean_estimate(self) -> Estimate:
+        """Return the mean (K,) of uniform draws, legal weights, with its standard error where it is from draws."""
+        return measures.mean(self.groups, self._draws)
+
+    def covariance_estimate(self) -> Estimate:
+        """Return the covariance (K, K) of uniform draws, with its standard error where it is from draws."""
+        return measures.covariance(self.groups, self._draws)
+
+    def _draws(self, count: int) -> Vector:
+        return self.sampler.draw(np.random.default_rng(0), count)
+
+    def distance_to_nearest_vertex(self, w: npt.ArrayLike, limit: int = 1000) -> VertexDistance:
+        """Return the Euclidean distance from w (K,) to the nearest vertex, or bounds on it, as `Region` does."""
+        values = nearest.single(checking.finite(w, len(self.names)))
+
+        def spared(least: Vector) -> float:
+            # At a vertex, each part has at most one source off its bounds: two of them could trade weight.
+            return float(sum(least[part.members].max() for part in self.groups.parts))
+
+        return nearest.seek(values, self.box, lambda: self.vertices(limit), self.vertex, spared)
 
     def active_groups(self, w: npt.ArrayLike) -> Active:
         """Return which groups (G,), in the order of `stated.groups`, have their total at the low or the high edge."""

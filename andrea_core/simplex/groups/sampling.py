@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from andrea_core.simplex import sampling
 from andrea_core.simplex.groups.box import Groups, Part
-from andrea_core.simplex.groups.tilts import Plan, attempt, draw, plan
+from andrea_core.simplex.groups.tilts import Plan, draw, plan, split
 from andrea_core.values import Mask, Vector
 
 BLOCK = 2**17
@@ -74,20 +74,20 @@ class GroupSampler:
         done = 0
         while done < len(rows):
             wanted = int(1.2 * (len(rows) - done) / self.acceptance) + 1
-            offsets, accepted = _attempt(plan, rng, max(1, min(wanted, BLOCK // rows.shape[1])))
+            offsets, accepted = attempt(plan, rng, max(1, min(wanted, BLOCK // rows.shape[1])))
             found = offsets[accepted][: len(rows) - done]
             rows[done : done + len(found), plan.columns] += found
             done += len(found)
 
 
-def _attempt(plan: Plan, rng: Generator, count: int) -> tuple[Vector, Mask]:
+def attempt(plan: Plan, rng: Generator, count: int) -> tuple[Vector, Mask]:
     """Attempt offsets (count, m) of all loose columns, those of the drawn parts already accepted."""
     offsets = np.zeros((count, len(plan.columns)))
     left = np.full(count, plan.mass)
     for block, place in zip(plan.drawn, plan.places[:-1], strict=True):
         totals, offsets[:, place] = draw(block, rng, count)
         left -= totals
-    x, accepted = attempt(plan.shared.u, plan.shared.theta, left, rng)
+    x, accepted = split(plan.shared.u, plan.shared.theta, left, rng)
     offsets[:, plan.places[-1]] = x
     for inside, low, high in plan.windows:
         totals = x[:, inside].sum(axis=1)

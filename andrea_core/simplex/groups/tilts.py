@@ -192,15 +192,20 @@ def draw(block: Block, rng: Generator, count: int) -> tuple[Vector, Vector]:
     done = 0
     while done < count:
         tries = int(1.2 * (count - done) / block.acceptance) + 1
-        total = block.low + _tilted(np.array([block.span]), block.rate, rng, tries)[:, 0]
-        x, accepted = attempt(block.u, block.theta, total, rng)
+        total = totals_of(block, rng, tries)
+        x, accepted = split(block.u, block.theta, total, rng)
         found = np.flatnonzero(accepted)[: count - done]
         totals[done : done + len(found)], offsets[done : done + len(found)] = total[found], x[found]
         done += len(found)
     return totals, offsets
 
 
-def attempt(u: Vector, theta: float, mass: Vector, rng: Generator) -> tuple[Vector, Mask]:
+def totals_of(block: Block, rng: Generator, count: int) -> Vector:
+    """Draw totals (count,) of a block by its exponential law."""
+    return np.asarray(block.low + _tilted(np.array([block.span]), block.rate, rng, count)[:, 0])
+
+
+def split(u: Vector, theta: float, mass: Vector, rng: Generator) -> tuple[Vector, Mask]:
     """Attempt coordinates at a tilt of either sign whose sum is each row's mass (N,)."""
     if theta >= 0:
         return tilt.attempt(u, theta, mass, rng)

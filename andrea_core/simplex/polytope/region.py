@@ -1,5 +1,6 @@
 """The region with rows: bounds on sources hold bitwise, any other linear bounds approximately."""
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -8,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from andrea_core.simplex import checking
+from andrea_core.simplex import checking, nearest as nearest_vertex
 from andrea_core.simplex.fixup import fix_up
-from andrea_core.simplex.polytope import faces, lp
+from andrea_core.simplex.moments import Estimate
+from andrea_core.simplex.nearest import VertexDistance
+from andrea_core.simplex.polytope import faces, lp, measures
 from andrea_core.simplex.polytope.dual import METRICS, nearest
 from andrea_core.simplex.polytope.sampling import PolytopeSampler
 from andrea_core.simplex.polytope.survey import survey as survey
 from andrea_core.simplex.region import Ball, Region
+from andrea_core.simplex.volume import LogVolume
 from andrea_core.values import Vector
 
 if TYPE_CHECKING:
@@ -106,6 +110,37 @@ class Polytope(Region):
         rows = self.sampler.draw(rng, 1 if n is None else n)
         settled = np.array([self.settle(row) for row in rows]).reshape(rows.shape)
         return settled[0] if n is None else settled
+
+    def log_volume_fraction(self) -> LogVolume:
+        """Return an estimate, from draws, of the log of the share of the simplex over the free sources.
+
+        `error` is its standard error. Where rows hold with equality, the share is of what they leave of the simplex.
+        """
+        return measures.log_fraction(self.stated, self.known, self.sampler)
+
+    def mean_estimate(self) -> Estimate:
+        """Return the mean (K,) of draws, legal weights, with its standard error."""
+        made = measures.moments(self.sampler, covariance=False)
+        return made if self.is_point else attrs.evolve(made, value=self.settle(made.value))
+
+    def covariance_estimate(self) -> Estimate:
+        """Return the covariance (K, K) of draws, with its standard error."""
+        return measures.moments(self.sampler, covariance=True)
+
+    def distance_to_nearest_vertex(self, w: npt.ArrayLike, limit: int = 1000) -> VertexDistance:
+        """Return the distance from w (K,) to the nearest vertex, to 1e-9, or bounds on it, as `Region` does.
+
+        Exact up to `limit` vertices in up to eight dimensions.
+        """
+        values = nearest_vertex.single(checking.finite(w, len(self.names)))
+        free = 1 + len(self.known.rows.low)
+
+        def spared(least: Vector) -> float:
+            # At a vertex no more sources are off their bounds than there are rows, and the sum.
+            return float(np.sort(least)[-free:].sum())
+
+        slack = ROW_SLACK * math.sqrt(len(values))
+        return nearest_vertex.seek(values, self.box, lambda: self.vertices(limit), self.vertex, spared, slack)
 
     def contains(self, w: npt.ArrayLike) -> bool:
         """Return whether w (K,) is legal: bounds bitwise, the exact sum, rows to `ROW_SLACK`."""

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from andrea_core.simplex import sampling
 from andrea_core.simplex.polytope.survey import Survey
-from andrea_core.values import Vector
+from andrea_core.values import Mask, Vector
 
 PILOT = 4000
 LEAST = 1e-3
@@ -45,7 +45,7 @@ class PolytopeSampler:
             return 1.0
         if self.known.tied.any():
             return 0.0
-        return float(self._met(self.plain.draw(np.random.default_rng(0), PILOT)).mean())
+        return float(self.met(self.plain.draw(np.random.default_rng(0), PILOT)).mean())
 
     @property
     def method(self) -> str:
@@ -73,7 +73,8 @@ class PolytopeSampler:
         states = self._walk(rng, chains, -(-count // chains))
         return Draws(states.reshape(-1, states.shape[2])[:count], min(_effective(states), float(count)))
 
-    def _met(self, rows: Vector) -> Vector:
+    def met(self, rows: Vector) -> Mask:
+        """Return which rows (n,) of weights meet the rows of the region."""
         values = rows @ self.known.rows.matrix.T
         return np.asarray(((values >= self.known.rows.low) & (values <= self.known.rows.high)).all(axis=1))
 
@@ -81,7 +82,7 @@ class PolytopeSampler:
         found: list[Vector] = []
         while sum(map(len, found)) < count:
             rows = self.plain.draw(rng, min(int(1.2 * count / self.acceptance) + 1, 100 * PILOT))
-            found.append(rows[self._met(rows)])
+            found.append(rows[self.met(rows)])
         return np.concatenate(found)[:count]
 
     def _walk(self, rng: Generator, chains: int, kept: int) -> Vector:
@@ -107,7 +108,7 @@ class PolytopeSampler:
         direction = self._exchanges(rng, len(x)) if pairs else self._anywhere(rng, len(x))
         speed = direction @ lines[0].T
         room = np.maximum(lines[1] - x @ lines[0].T, 0.0)
-        low, high = _ends(np.hstack([direction, -direction, speed]), np.hstack([box.upper - x, x - box.lower, room]))
+        low, high = ends(np.hstack([direction, -direction, speed]), np.hstack([box.upper - x, x - box.lower, room]))
         moved = x + (low + (high - low) * rng.random(len(x)))[:, None] * direction
         return box.clip(moved)
 
@@ -125,7 +126,7 @@ class PolytopeSampler:
         return np.asarray(direction / np.linalg.norm(direction, axis=1, keepdims=True))
 
 
-def _ends(speed: Vector, room: Vector) -> tuple[Vector, Vector]:
+def ends(speed: Vector, room: Vector) -> tuple[Vector, Vector]:
     """Return how far (C,) each chain can go back and on before any of its rooms (C, M) is used up."""
     still = np.abs(speed) < 1e-14
     times = np.maximum(room, 0.0) / np.where(still, 1.0, speed)

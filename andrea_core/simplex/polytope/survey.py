@@ -11,6 +11,7 @@ from andrea_core.simplex.bounds import Bound, Bounds
 from andrea_core.simplex.box import Box, exact_sum, frozen
 from andrea_core.simplex.feasibility import Verdict, clashing, listed
 from andrea_core.simplex.fixup import fix_up
+from andrea_core.simplex.groups import feasibility as groups
 from andrea_core.simplex.polytope import lp
 from andrea_core.simplex.polytope.dual import nearest
 from andrea_core.simplex.polytope.lp import FEASIBLE, Rows
@@ -36,7 +37,7 @@ class Survey(Verdict):
 
 def survey(stated: Bounds) -> Survey:
     """Return what is known of feasible bounds and rows; raises InfeasibleRegion with a smallest clash otherwise."""
-    plain = feasibility.judge(stated)
+    plain = _without_rows(stated)
     rows, box = lp.rows_of(stated), plain.box
     missing = lp.shortage(rows, box)
     if missing > FEASIBLE:
@@ -55,6 +56,14 @@ def survey(stated: Bounds) -> Survey:
     if rows.excess(centre) > 0.0:
         centre = nearest(centre, rows, box, "euclidean")
     return Survey(box, rows=rows, tied=inside.tied, basis=basis, centre=frozen(centre), radius=max(radius, 0.0))
+
+
+def _without_rows(stated: Bounds) -> Verdict:
+    """Return the verdict on all but the rows: groups without common sources tell of the bounds that they imply."""
+    grouped = [member for group in stated.groups for member in group.members]
+    if grouped and len(set(grouped)) == len(grouped):
+        return groups.judge(attrs.evolve(stated, rows=()))
+    return feasibility.judge(stated)
 
 
 def _basis(rows: Rows, box: Box, tied: Mask) -> Vector:

@@ -67,7 +67,7 @@ def test_the_default_unit_is_the_standard_error_of_a_moving_average_of_scores():
     answers, state = rewards(Improvement(), phase([(0, 3.0), (1, 3.0)]), phase([(0, 2.0), (1, 3.5)]))
     deviation = np.sqrt((1.0**2 + 0.5**2) / 2)
 
-    assert state.deviation == pytest.approx(deviation)
+    assert state.scale.deviation == pytest.approx(deviation)
     assert answers[1] == pytest.approx(np.array([1.0, -0.5]) / (deviation * np.sqrt(0.1 / 1.9)))
 
 
@@ -116,7 +116,7 @@ def test_the_default_stays_within_its_bound_whatever_the_losses(series):
     ("settings", "message"),
     [
         ({"form": "absolute"}, "must be one of 'signed', 'andrea'"),
-        ({"normaliser": "range"}, "must be one of 'deviation', 'none'"),
+        ({"normaliser": "range"}, "must be one of 'quantile', 'zscore', 'deviation', 'none'"),
         ({"alpha": 0.0}, "greater than 0"),
     ],
 )

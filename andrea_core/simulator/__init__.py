@@ -1,0 +1,1 @@
+"""Training without a model: a learner with known losses, the best that could be reached, and races of policies."""

@@ -1,0 +1,93 @@
+"""Writes a simulated run down as a run folder, so that whatever opens a run opens it: `open_run`, `andrea report`."""
+
+import gc
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+from andrea_core.plan import Plan, probe_names
+from andrea_core.progress import Progress
+from andrea_core.record import Record
+from andrea_core.runs.files import disk_errors, remove
+from andrea_core.runs.folder import RunFolder, new_name
+from andrea_core.runs.recorder import Recorder
+from andrea_core.simulator.optimum import Optimum, reached
+from andrea_core.simulator.simulation import HELDOUT, Done, Simulation, Trace
+from andrea_core.simulator.verdict import uniform
+from andrea_core.values import Findings
+
+DEVICE = "simulated"
+"""What `run.json` names as the device of a run without a model."""
+
+
+def recorded(simulation: Simulation, optimum: Optimum, out: Path | None) -> tuple[Path, Trace]:
+    """Simulate to the end and return the run's folder and its trace; the record names the optimum, too.
+
+    The record is written at the end: a simulation of seconds need not survive a crash. Raises RunError when the folder
+    is in use or holds something else.
+    """
+    loaded = simulation.loaded
+    facts = {
+        "digest": loaded.digest,
+        "plugins": [attrs.asdict(plugin) for plugin in loaded.catalogue.active],
+        "device": DEVICE,
+        "threads": 1,
+        "corpus": {},
+        "tokenizer": "",
+        "truth": simulation.truth.name,
+    }
+    folder = RunFolder.create(out or Path("runs") / new_name(f"{loaded.scenario.name}-simulated"), loaded.text, facts)
+    try:
+        with disk_errors(str(folder.path)):
+            remove(folder.store)
+        record = _record(simulation, optimum, folder)
+        gc.freeze()
+        trace = simulation.run(lambda done: _write(record, done), lambda step, found: _look(record, step, found))
+        record.close()
+    finally:
+        gc.unfreeze()
+        folder.release()
+    return folder.path, trace
+
+
+def _record(simulation: Simulation, optimum: Optimum, folder: RunFolder) -> Record:
+    loaded, truth = simulation.loaded, simulation.truth
+    scenario = loaded.scenario
+    names = probe_names(scenario, loaded.catalogue)
+    attributes = {
+        "sources": list(scenario.sources),
+        "name": scenario.name,
+        "digest": loaded.digest,
+        "rows": scenario.sampler.rows,
+        "context": scenario.model.resolve().context,
+        "total_steps": scenario.run.steps,
+        "stages": [{"name": s.name, "start": s.start, "until": s.until} for s in Plan.of(loaded).stages],
+        "epoch_tokens": truth.tokens.tolist(),
+        "truth": truth.name,
+        "optimum": {
+            "loss": optimum.loss,
+            "gap": optimum.gap,
+            "uniform": reached(truth, optimum.pieces, uniform(optimum.pieces)),
+            "steps": [piece.until - piece.start for piece in optimum.pieces],
+            "weights": optimum.weights.tolist(),
+        },
+    }
+    recorder = Recorder(folder.store, attributes, whole=True)
+    record = Record(
+        recorder, simulation.director, Progress(), dict.fromkeys(names, "eval"), [], simulation.tokens_per_step
+    )
+    for name in names:
+        if name.partition("-")[0] != HELDOUT:
+            record.event(0, "probe", f"{name}: not measured, a simulated run has no model to look at")
+    return record
+
+
+def _write(record: Record, done: Done) -> None:
+    record.phase(done.before, done.after, done.phase, done.lesson, done.outcome, done.events, done.watch)
+    end = {"step": np.int64(done.after.step), "mean": done.lesson.mean[-1]}
+    record.recorder["probes/truth"].append(end)
+
+
+def _look(record: Record, step: int, findings: Findings) -> None:
+    record.findings(step, findings)

@@ -1,0 +1,52 @@
+"""EXP3.S: EXP3 that shares a little of the total weight with every source, for changing rewards (Auer et al. 2002)."""
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from andrea_core import Moment, Outcome, PolicyTraits, Sources, Vector, number
+from andrea_plugins.policies.estimates import log_total, mixed, ordered, softmax, unit
+from andrea_plugins.policies.exp3 import LogWeights, exponents, same_total
+
+
+@attrs.frozen
+class Exp3S:
+    """Propose p = (1 - gamma) w / sum w + gamma / K over the K active sources, as `exp3` does.
+
+    Source: EXP3.S (Auer, Cesa-Bianchi, Freund, Schapire 2002, figure 3): w_i <- w_i exp(gamma x_i / (K p_i)) plus
+    e alpha / K times the sum of all w before the update. For T phases the paper takes alpha = 1 / T and, with at most
+    S - 1 changes of the best source, gamma = min(1, sqrt(K (S ln(K T) + e) / ((e - 1) T))) (corollary 8.2);
+    SMPyBandits takes sqrt(K ln(K T) / T). The default alpha suits some 1,000 phases.
+    Reward: mapped from [`low`, `high`] to [0, 1] and clipped. Pull model, unseen sources, departures: as `exp3`. The
+    shared weight is taken from and given to the sources that could be drawn, so an exclusion changes nothing for the
+    source excluded.
+    """
+
+    gamma: float = number(default=0.1, above=0, at_most=1)
+    alpha: float = number(default=0.001, above=0, at_most=1)
+    low: float = number(default=-1.0, at_least=-1e100, at_most=1e100)
+    high: float = number(default=1.0, at_least=-1e100, at_most=1e100)
+    needs: ClassVar[frozenset[str]] = frozenset()
+    traits: ClassVar[PolicyTraits] = PolicyTraits(
+        reward=(-1.0, 1.0), pull="mixed", unseen="drifts to the mean; a barred one keeps its part of the total"
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Raise ValueError unless low < high."""
+        ordered(self.low, self.high)
+
+    def start(self, sources: Sources) -> LogWeights:
+        """Return equal weights."""
+        return LogWeights(np.zeros(len(sources)))
+
+    def propose(self, state: LogWeights, moment: Moment, rng: np.random.Generator) -> Vector:
+        """Return EXP3.S's distribution (K,) over the active sources."""
+        return mixed(softmax(state.values, moment.active), moment.active, self.gamma)
+
+    def update(self, state: LogWeights, outcome: Outcome) -> LogWeights:
+        """Return the weights after the phase."""
+        drawable = outcome.weights > 0
+        gained = state.values + exponents(outcome, self.gamma, unit(outcome, self.low, self.high))
+        part = 1.0 + np.log(self.alpha / np.count_nonzero(drawable)) + log_total(state.values[drawable])
+        return LogWeights(same_total(state.values, np.logaddexp(gained, part), drawable))

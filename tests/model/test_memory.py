@@ -1,0 +1,92 @@
+"""The memory of training: predicted, refused when it will not fit, and measured."""
+
+import subprocess
+import sys
+
+import attrs
+import pytest
+
+from andrea_core.errors import RunError
+from andrea_core.model.gpt import LOGITS_AT_ONCE, build_model
+from andrea_core.model.memory import AT_ONCE, free_memory, predicted, refuse_unfit
+from andrea_core.model.optimiser import build_optimiser, moments
+from andrea_core.model.settings import PRESETS, ModelShape, OptimizerSettings
+
+GPT2 = attrs.evolve(PRESETS["tiny"], bias=True, tied_head=True, pad_vocabulary=64)
+
+MEASURE = """
+import resource, sys
+import numpy as np, torch
+from andrea_core.model.memory import predicted
+from andrea_core.model.settings import PRESETS, OptimizerSettings
+from andrea_core.model.trainer import Trainer
+
+def trained(preset, vocabulary, rows):
+    shape, optimizer = PRESETS[preset], OptimizerSettings()
+    trainer = Trainer(shape, optimizer, vocabulary=vocabulary, rows=rows, total_steps=9, seed=0)
+    tokens = np.random.default_rng(0).integers(0, vocabulary, (rows, shape.context))
+    for _ in range(2):
+        trainer.step(tokens, tokens)
+    return trainer.collect().loss, predicted(shape, optimizer, vocabulary, rows).total
+
+torch.set_num_threads(1)
+trained("tiny", 257, 2)
+before = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+losses, wanted = trained(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(wanted / (peak - before), losses[0], losses[1])
+"""
+
+
+@pytest.mark.parametrize("use", ["adamw", "muon", "sgd"])
+@pytest.mark.parametrize("shape", [PRESETS["tiny"], GPT2], ids=["andrea", "gpt2"])
+def test_weights_and_what_the_optimiser_keeps_are_counted_exactly(shape: ModelShape, use: str) -> None:
+    settings = OptimizerSettings(use=use)
+    model = build_model(shape, 257, 0)
+    model.token_losses(*[model.positions.weight.new_zeros(1, 8).long()] * 2).mean().backward()
+    optimiser = build_optimiser(model, settings)
+    optimiser.step()
+    memory = predicted(shape, settings, 257, 4)
+
+    assert memory.weights == memory.gradients == sum(4 * p.numel() for p in model.parameters())
+    assert memory.optimiser == sum(4 * t.numel() for t in moments(model, optimiser).values() if t.numel() > 1)
+
+
+def test_more_logits_than_are_made_at_once_take_no_more() -> None:
+    assert AT_ONCE == LOGITS_AT_ONCE
+    few, many = (predicted(PRESETS["andrea-12m"], OptimizerSettings(), 50_304, rows).logits for rows in (8, 64))
+
+    assert few == many == 3 * 4 * AT_ONCE
+
+
+def test_a_run_that_will_not_fit_is_refused_with_the_numbers() -> None:
+    memory = predicted(PRESETS["andrea-120m"], OptimizerSettings(), 8449, 64)
+
+    refuse_unfit(memory, None, "this machine")
+    refuse_unfit(memory, 2 * memory.total, "this machine")
+    with pytest.raises(RunError, match=r"about \d+\.\d GiB \(weights .*\), and this machine has 4.0 GiB free; choose"):
+        refuse_unfit(memory, 2**32, "this machine")
+
+
+def test_the_machine_has_some_memory_free() -> None:
+    free = free_memory()
+
+    assert free is None or 2**20 < free < 2**50
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the kernel's account of this process")
+@pytest.mark.parametrize(
+    ("preset", "vocabulary", "rows"),
+    [
+        ("laptop", 2049, 16),
+        pytest.param("andrea-12m", 2305, 2, marks=pytest.mark.slow),
+        pytest.param("andrea-120m", 8449, 1, marks=pytest.mark.slow),
+    ],
+)
+def test_a_measured_step_takes_what_was_predicted(preset: str, vocabulary: int, rows: int) -> None:
+    command = [sys.executable, "-c", MEASURE, preset, str(vocabulary), str(rows)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    ratio, first, second = map(float, done.stdout.split())
+
+    assert 0.85 < ratio < 1.15
+    assert second < first
