@@ -34,6 +34,7 @@ def new_run(loaded: Loaded, out: Path | None, progress: Progress, *, device: str
     corpus = _corpus(loaded.scenario, progress.note)
     initial = _initial_weights(loaded.scenario, corpus.tokenizer.vocabulary)
     device, threads = _machine(device, threads)
+    _refuse_unfit(loaded.scenario, corpus.tokenizer.vocabulary, device)
     facts = {
         "digest": loaded.digest,
         "plugins": [{"name": p.name, "origin": p.origin, "digest": p.digest} for p in loaded.catalogue.active],
@@ -180,6 +181,17 @@ def _initial_weights(scenario: Scenario, vocabulary: int) -> dict[str, Any] | No
     model = build_model(scenario.model.resolve(), vocabulary, 0)
     start_from(model, Path(scenario.model.init_from))
     return model.state_dict()
+
+
+def _refuse_unfit(scenario: Scenario, vocabulary: int, device: str) -> None:
+    """Raise RunError, with the numbers, when training will not fit into the memory that is free."""
+    import torch
+
+    from andrea_core.model.memory import free_memory, predicted, refuse_unfit
+
+    memory = predicted(scenario.model.resolve(), scenario.optimizer, vocabulary, scenario.sampler.rows)
+    free = torch.cuda.mem_get_info()[0] if device == "cuda" else free_memory()
+    refuse_unfit(memory, free, "the GPU" if device == "cuda" else "this machine")
 
 
 def _machine(device: str, threads: int | None) -> tuple[str, int]:

@@ -10,6 +10,7 @@ MODULES = {
     "mutants": "mutants",
     "soak": "soak",
     "noise_trap": "noise_trap",
+    "regmix": "regmix",
 }
 
 

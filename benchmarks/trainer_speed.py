@@ -39,8 +39,9 @@ class Inside:
         return timed
 
 
-def main(threads: int) -> None:
-    """Measure and print one line."""
+def main() -> None:
+    """Measure and print one line; the argument is the number of threads."""
+    threads = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     torch.set_num_threads(threads)
     shape = PRESETS["laptop"]
     trainer = Trainer(shape, OptimizerSettings(), vocabulary=257, rows=ROWS, total_steps=1000, seed=0)
@@ -64,4 +65,4 @@ def main(threads: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
+    main()

@@ -63,7 +63,7 @@ class Box:
 
     @cached_property
     def walls(self) -> Vector:
-        """(4, K) a little outside and inside the bounds: lower - MARGIN, upper - MARGIN, lower + MARGIN, upper + MARGIN.
+        """(4, K) lower - MARGIN, upper - MARGIN, lower + MARGIN, upper + MARGIN: on both sides of each bound.
 
         A number that lies above as many of the first two as of the last two is farther than MARGIN from both bounds.
         The walls of a coordinate whose bounds are equal are infinite: on which side of them a number lies is no matter.
@@ -75,14 +75,15 @@ class Box:
 
     @cached_property
     def fences(self) -> list[Fence]:
-        """The walls of each coordinate and its bounds, as plain numbers: below, inside from, inside to, above, bounds."""
+        """The walls of each coordinate in rising order, and its bounds, as plain numbers."""
         below, to, start, above = self.walls.tolist()
         return list(zip(below, start, to, above, self.lower.tolist(), self.upper.tolist(), strict=True))
 
     @cached_property
     def half_units(self) -> tuple[float, float]:
         """How far an exact sum may be off `total`, below (negative) and above, and surely rounds to it."""
-        return 0.5 * (math.nextafter(self.total, 0.0) - self.total), 0.5 * (math.nextafter(self.total, 2.0) - self.total)
+        total = self.total
+        return 0.5 * (math.nextafter(total, 0.0) - total), 0.5 * (math.nextafter(total, 2.0) - total)
 
     @cached_property
     def free(self) -> Integers:

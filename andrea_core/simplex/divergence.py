@@ -8,7 +8,7 @@ from andrea_core.simplex import checking
 from andrea_core.simplex.box import Box, exact_sum
 from andrea_core.simplex.dual import bracket, bracket_rows
 from andrea_core.simplex.fixup import fix_up, fix_up_rows
-from andrea_core.simplex.projection import REFINEMENTS
+from andrea_core.simplex.ties import REFINEMENTS, decided, doubtful, refined
 from andrea_core.values import Mask, Vector
 
 
@@ -31,9 +31,7 @@ def kullback_leibler(p: Vector, box: Box) -> Vector:
         left, right = bracket(logs, starts, ends, box, np.exp)
         at_upper = starts >= right
         between = ~at_upper & (ends > left)
-        if not between.any():
-            return fix_up(np.where(at_upper, box.upper, box.lower), box)
-        return fix_up(_refine(p / p[between].max(), at_upper, between, box), box)
+        return fix_up(*decided(p, refined(p, at_upper, between, box, _moved), box, _moved, scales=True))
 
 
 def _without_zeros(p: Vector, positive: Mask, box: Box) -> tuple[Vector, Box]:
@@ -44,21 +42,15 @@ def _without_zeros(p: Vector, positive: Mask, box: Box) -> tuple[Vector, Box]:
     return np.ones_like(p), Box(np.where(positive, box.upper, box.lower), box.upper, box.total)
 
 
-def _refine(p: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
-    """Return c p for the c that the coordinates between their bounds imply, until those stay the same."""
-    x = p
-    for _ in range(REFINEMENTS):
-        ends = np.where(at_upper, box.upper, box.lower)
-        rest = -math.fsum([*ends[~between].tolist(), -box.total])
-        if rest <= 0.0:  # the bounds carry everything: c is 0 next to weights that it may not be multiplied with
-            return ends
-        x = p * (rest / exact_sum(p[between]))
-        at_upper = x >= box.upper
-        inside = ~at_upper & (x > box.lower)
-        if not inside.any() or (inside == between).all():
-            break
-        between = inside
-    return x
+def _moved(p: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
+    """Return c p for the c that the coordinates between their bounds imply."""
+    ends = np.where(at_upper, box.upper, box.lower)
+    rest = -math.fsum([*ends[~between].tolist(), -box.total])
+    if rest <= 0.0 or not between.any():  # the bounds carry everything: c is 0 next to what it may not multiply
+        return ends
+    p = p / p[between].max()
+    moved: Vector = p * (rest / exact_sum(p[between]))
+    return moved
 
 
 def _refuse_unless_fit(values: Vector) -> None:
@@ -73,41 +65,40 @@ def kullback_leibler_rows(rows: Vector, box: Box) -> Vector:
     _refuse_unless_fit(rows)
     result = np.empty_like(rows)
     whole = (rows > 0).all(axis=1)
-    result[~whole] = [kullback_leibler(row, box) for row in rows[~whole]] or 0.0
-    if whole.any():
-        result[whole] = _positive_rows(rows[whole], box)
+    result[whole] = _positive_rows(rows[whole], box)
+    for i in np.flatnonzero(~whole):
+        result[i] = kullback_leibler(rows[i], box)
     return result
 
 
 def _positive_rows(rows: Vector, box: Box) -> Vector:
+    """Return the projection of rows (N, K) > 0: together, but for those with ties, which are projected one by one."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         logs = np.log(rows)
         starts, ends = logs - np.log(box.upper), logs - np.log(box.lower)
         left, right = bracket_rows(logs, starts, ends, box, np.exp)
         at_upper = starts >= right
         between = ~at_upper & (ends > left)
-        scale = np.where(between, rows, 0.0).max(axis=1, keepdims=True)
-        flat = scale[:, 0] == 0.0
-        scale[flat] = 1.0
-        x = _refine_rows(rows / scale, at_upper, between, box)
-    x[flat] = np.where(at_upper, box.upper, box.lower)[flat]
-    return fix_up_rows(x, box)
+        scale = np.where(between, rows, 0.0).max(axis=1, keepdims=True, initial=0.0)
+        x, sure = _refine_rows(rows / np.where(scale > 0, scale, 1.0), at_upper, between, box)
+        unsure = ~sure | doubtful(x, box).any(axis=1)
+    result = fix_up_rows(x, box)
+    for i in np.flatnonzero(unsure):
+        result[i] = kullback_leibler(rows[i], box)
+    return result
 
 
-def _refine_rows(rows: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
-    x = rows
+def _refine_rows(rows: Vector, at_upper: Mask, between: Mask, box: Box) -> tuple[Vector, Mask]:
+    """Return c rows (N, K), and which rows (N,) ended with some coordinates free, and the same ones."""
+    x, inside = rows, between
     for _ in range(REFINEMENTS):
-        fixed = np.where(between, 0.0, np.where(at_upper, box.upper, box.lower)).sum(axis=1)
-        moving = np.where(between, rows, 0.0).sum(axis=1)
+        before = inside
+        fixed = np.where(before, 0.0, np.where(at_upper, box.upper, box.lower)).sum(axis=1)
+        moving = np.where(before, rows, 0.0).sum(axis=1)
         rest = box.total - fixed
         x = rows * (rest / np.where(moving > 0, moving, 1.0))[:, None]
-        carried = (rest <= 0.0) & between.any(axis=1)
-        x[carried] = np.where(at_upper, box.upper, box.lower)[carried]
         at_upper = x >= box.upper
         inside = ~at_upper & (x > box.lower)
-        keep = ~inside.any(axis=1)
-        inside[keep] = between[keep]
-        if (inside == between).all():
+        if (inside == before).all():
             break
-        between = inside
-    return x
+    return x, (inside == before).all(axis=1) & inside.any(axis=1)

@@ -5,14 +5,13 @@ import math
 import numpy as np
 
 from andrea_core.simplex import checking
-from andrea_core.simplex.box import Box, exact_sum
+from andrea_core.simplex.box import Box
 from andrea_core.simplex.dual import bracket, bracket_rows, identity
 from andrea_core.simplex.fixup import fix_up, fix_up_rows
 from andrea_core.simplex.quick import by_newton
-from andrea_core.simplex.ties import doubtful, resolved
+from andrea_core.simplex.ties import REFINEMENTS, decided, doubtful, refined
 from andrea_core.values import Mask, Vector
 
-REFINEMENTS = 8
 FAR = 4.0
 """A multiplier beyond this is recentred first: v - upper and v - lower lose digits of the bounds there.
 
@@ -20,8 +19,6 @@ The right end of the bracket is the one to look at: where both breakpoints of a 
 sum taken there is the one after it, so that a root inside the merged stretch is always bracketed from the right.
 """
 _HUGE = 1e300
-Found = tuple[Vector, Mask, Mask]
-"""The vector less theta, and which coordinates (K,) stand at their upper bound and which between their bounds."""
 
 
 def euclidean(v: Vector, box: Box) -> Vector:
@@ -49,25 +46,7 @@ def _by_search(v: Vector, box: Box) -> Vector:
         left, right = bracket(v, v - box.upper, v - box.lower, box, identity)
     at_upper = v - box.upper >= right
     between = ~at_upper & (v - box.lower > left)
-    return fix_up(*_exactly(v, _refine(v, at_upper, between, box), box))
-
-
-def _exactly(v: Vector, found: Found, box: Box) -> tuple[Vector, Box, Mask]:
-    """Return the weights, the box and which weights are free, ties decided as the exact projection has them."""
-    x, at_upper, between = found
-    movable = box.lower < box.upper
-    astray = ((x >= box.upper) != at_upper) | ((x < box.upper) & (x > box.lower)) != between
-    tied = doubtful(x, box)
-    if (astray & movable & ~tied).any():
-        tied = movable
-    while True:
-        if tied.any():
-            at_upper, between = resolved(v, at_upper, between, np.flatnonzero(tied), box)
-            x = _moved(v, at_upper, between, box)
-        w = np.where(between, x, np.where(at_upper, box.upper, box.lower))
-        if between.any() or tied is movable or exact_sum(w) == box.total:
-            return w, box, between
-        tied = movable  # on a bound each, with a sum that rounding hid: farther on, one leaves its bound
+    return fix_up(*decided(v, refined(v, at_upper, between, box, _moved), box, _moved))
 
 
 def _recentred(v: Vector, theta: float) -> Vector:
@@ -75,19 +54,6 @@ def _recentred(v: Vector, theta: float) -> Vector:
     with np.errstate(over="ignore"):
         base = v[np.abs(v - theta).argmin()]
         return np.asarray(np.clip(v - base, -_HUGE, _HUGE))
-
-
-def _refine(v: Vector, at_upper: Mask, between: Mask, box: Box) -> Found:
-    """Return v - theta for the theta that the coordinates between their bounds imply, until those stay the same."""
-    x = _moved(v, at_upper, between, box)
-    for _ in range(REFINEMENTS):
-        upper = x >= box.upper
-        inside = ~upper & (x > box.lower)
-        if not inside.any() or (inside == between).all():
-            break
-        at_upper, between = upper, inside
-        x = _moved(v, at_upper, between, box)
-    return x, at_upper, between
 
 
 def _moved(v: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
@@ -123,16 +89,14 @@ def euclidean_rows(rows: Vector, box: Box) -> Vector:
 
 
 def _refine_rows(rows: Vector, at_upper: Mask, between: Mask, box: Box) -> tuple[Vector, Mask]:
-    """Return rows - theta as `_refine` does, and which rows (N,) ended with some coordinates free, and the same ones."""
-    x = rows
+    """Return rows - theta as `refined` does, and which rows (N,) ended with coordinates free, and the same ones."""
+    x, inside = rows, between
     for _ in range(REFINEMENTS):
-        terms = np.where(between, rows, np.where(at_upper, box.upper, box.lower))
-        x = rows - (terms.sum(axis=1) - box.total)[:, None] / np.maximum(between.sum(axis=1), 1)[:, None]
+        before = inside
+        terms = np.where(before, rows, np.where(at_upper, box.upper, box.lower))
+        x = rows - (terms.sum(axis=1) - box.total)[:, None] / np.maximum(before.sum(axis=1), 1)[:, None]
         at_upper = x >= box.upper
         inside = ~at_upper & (x > box.lower)
-        if (inside == between).all():
+        if (inside == before).all():
             break
-        before, between = between, inside
-    else:
-        return x, (before == inside).all(axis=1) & inside.any(axis=1)
-    return x, inside.any(axis=1)
+    return x, (inside == before).all(axis=1) & inside.any(axis=1)

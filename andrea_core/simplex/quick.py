@@ -73,9 +73,9 @@ def _of_few(v: Vector, box: Box) -> Vector | None:
 
 
 def _sure(v: list[float], theta: float, box: Box) -> list[float] | None:
-    """Return clip(v - theta, lower, upper), or None if a coordinate is too near to a bound for its side to be sure."""
+    """Return clip(v - theta, lower, upper), or None if a coordinate is too near to a bound or none is free."""
     w: list[float] = []
-    add = w.append
+    add, free = w.append, False
     for a, (below, start, to, above, low, high) in zip(v, box.fences, strict=True):
         x = a - theta
         if x < below:
@@ -84,13 +84,14 @@ def _sure(v: list[float], theta: float, box: Box) -> list[float] | None:
             add(high)
         elif start < x < to:
             add(x)
+            free = True
         else:
             return None
-    return w
+    return w if free else None
 
 
 def _settled(w: list[float], box: Box) -> bool:
-    """Move the exact residual of w, if it is that of a root of the sum, into the free coordinates; tell whether it is."""
+    """Move the exact residual of w into free coordinates and return True, if it is that of a root of the sum."""
     low, high = box.half_units
     excess = math.fsum([*w, -box.total])
     if low < excess < high:
@@ -132,24 +133,25 @@ def _of_many(v: Vector, box: Box) -> Vector | None:
         if -close < step < close and theta:  # -0.0 less 0.0 would stay a negative zero
             x = v - np.array(theta)
             beyond = x > box.walls
-            if np.count_nonzero(beyond[:2]) != np.count_nonzero(beyond[2:]):
+            inner = int(np.count_nonzero(beyond[2:]))
+            free = inner - 2 * int(np.count_nonzero(beyond[3]))
+            if not free or np.count_nonzero(beyond[:2]) != inner:
                 return None
             w = np.minimum(np.maximum(x, lower), upper)
-            if _balanced(w, beyond, box):
+            if _balanced(w, beyond, free, box):
                 return w
     return None
 
 
-def _balanced(w: Vector, beyond: Mask, box: Box) -> bool:
+def _balanced(w: Vector, beyond: Mask, free: int, box: Box) -> bool:
     """Do with an array what `_settled` does, its free coordinates being those beyond the third wall only."""
     low, high = box.half_units
     excess = _excess(w, box)
     if low < excess < high:
         return True
-    inside = beyond[2] > beyond[3]
-    free = int(np.count_nonzero(inside))
     if not abs(excess) <= SETTLED * free:
         return False
+    inside = beyond[2] > beyond[3]
     if abs(excess) > DUMPED:
         w[inside] -= excess / free
         excess = _excess(w, box)

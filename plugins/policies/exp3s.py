@@ -17,14 +17,14 @@ class Exp3S:
     Source: EXP3.S (Auer, Cesa-Bianchi, Freund, Schapire 2002, figure 3): w_i <- w_i exp(gamma x_i / (K p_i)) plus
     e alpha / K times the sum of all w before the update. For T phases the paper takes alpha = 1 / T and, with at most
     S - 1 changes of the best source, gamma = min(1, sqrt(K (S ln(K T) + e) / ((e - 1) T))) (corollary 8.2);
-    SMPyBandits takes sqrt(K ln(K T) / T). The default alpha suits some 1,000 phases.
+    SMPyBandits takes sqrt(K ln(K T) / T). The default alpha suits some 3,000 phases.
     Reward: mapped from [`low`, `high`] to [0, 1] and clipped. Pull model, unseen sources, departures: as `exp3`. The
     shared weight is taken from and given to the sources that could be drawn, so an exclusion changes nothing for the
     source excluded.
     """
 
     gamma: float = number(default=0.1, above=0, at_most=1)
-    alpha: float = number(default=0.001, above=0, at_most=1)
+    alpha: float = number(default=3e-4, above=0, at_most=1)
     low: float = number(default=-1.0, at_least=-1e100, at_most=1e100)
     high: float = number(default=1.0, at_least=-1e100, at_most=1e100)
     needs: ClassVar[frozenset[str]] = frozenset()

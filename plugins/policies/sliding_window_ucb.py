@@ -38,7 +38,7 @@ class SlidingWindowUcb:
     """
 
     c: float = positive(default=0.5**0.5)
-    window: int = number(default=200, at_least=1)
+    window: int = number(default=500, at_least=1)
     step: float = positive(default=0.5, at_most=1.0)
     needs: ClassVar[frozenset[str]] = frozenset()
     traits: ClassVar[PolicyTraits] = PolicyTraits(

@@ -152,3 +152,21 @@ def test_blank_rows_of_a_late_column_and_odd_nans_are_not_taken_for_damage(tmp_p
     recorder.flush()
 
     assert len(restored(tmp_path / "r.zarr", saved(recorder))["steps"]) == 1100
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_many_rows_at_a_time_are_recorded_as_one_by_one(tmp_path, whole):
+    """Blocks of every size, a column that appears late, and a record that is written in one go."""
+    one, other = Recorder(tmp_path / "one", {}), Recorder(tmp_path / "other", {}, whole=whole)
+    loss, late = np.arange(700, dtype=np.float32), np.arange(700, dtype=np.int64)
+    for start, stop in ((0, 5), (5, 600), (600, 601), (601, 700)):
+        columns = {"loss": loss[start:stop]} | ({"late": late[start:stop]} if start >= 600 else {})
+        other["steps"].extend(columns)
+        for i in range(stop - start):
+            one["steps"].append({name: values[i] for name, values in columns.items()})
+        one.tick()
+        other.tick()
+    one.flush()
+    other.flush()
+
+    same(contents(tmp_path / "one"), contents(tmp_path / "other"))

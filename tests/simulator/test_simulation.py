@@ -160,3 +160,20 @@ def test_with_v2s_and_v3s_settings_it_does_not(name):
     assert led.mean() < 0.3
     assert distances.min() > 0.2
     assert (losses < collapsed[:, 3]).all()
+
+
+def noise_share(policy, truth, form="signed"):
+    """The share of rows that pure noise gets in a race's run; equal weights give it 1/16."""
+    settings = [f"policy={{use='{policy}'}}", f"reward.form={form}"]
+    return Simulation.of(load(SCENARIOS / "race.toml", settings=settings), truth).run().shares[-1]
+
+
+@pytest.mark.parametrize("policy", ["ucb1", "thompson", "exp3"])
+def test_pure_noise_gets_less_than_its_equal_share_under_the_default_reward(policy):
+    assert noise_share(policy, "noise") < 1 / 16
+
+
+def test_what_follows_the_loss_and_andreas_own_reward_fall_for_noise():
+    assert noise_share("loss_softmax", "unlearnable") > 0.5
+    assert noise_share("odm", "unlearnable") > 1 / 16
+    assert noise_share("ucb1", "noise", "andrea") > 0.3

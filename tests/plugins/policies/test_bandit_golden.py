@@ -4,10 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 
 from andrea_core.testing.bandits import forced, opening
 from andrea_plugins.policies import DiscountedUcb, Exp3, Exp3Ix, Exp3S, SlidingWindowUcb, Thompson, TsallisInf, Ucb1
+from andrea_plugins.policies.tsallis_inf import distribution
 
 ARMS = ("a", "b", "c")
 THREE = [(0, 0.5), (1, 0.25), (2, 0.9)]
@@ -91,14 +92,13 @@ def test_exp3ix_is_the_printed_rule(length):
 
 
 def regularised_leader(losses, eta):
-    """argmin <w, L> - 4/eta sum (sqrt w - w/2) over the simplex, from a general solver and a fixed start."""
+    """argmin <w, L> - 4/eta sum (sqrt w - w/2): the w = 4 / (eta (L - x))^2 whose x a bracketing solver finds."""
 
-    def objective(free):
-        w = np.append(free, 1 - free.sum())
-        return w @ losses - 4 / eta * (np.sqrt(w) - w / 2).sum() if (w > 0).all() else np.inf
+    def weights(x):
+        return 4 / (eta * (losses - x)) ** 2
 
-    found = minimize(objective, [1 / 3, 1 / 3], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14})
-    return np.append(found.x, 1 - found.x.sum())
+    low, high = losses.min() - 2 * 3**0.5 / eta, losses.min() - 2 / eta
+    return weights(brentq(lambda x: weights(x).sum() - 1, low - 1e-9, high + 1e-9, xtol=1e-15, rtol=1e-15))
 
 
 @pytest.mark.parametrize("estimator", ["iw", "rv"])
@@ -113,7 +113,19 @@ def test_tsallis_inf_is_the_regularised_leader_of_the_printed_estimates(estimato
     expected = regularised_leader(losses, factor / np.sqrt(len(TWENTY) + 1))
 
     answer = weights_after(TsallisInf(estimator=estimator, **UNIT), TWENTY)
-    assert answer == GOLDEN(expected.tolist(), abs=1e-6)
+    assert answer == GOLDEN(expected.tolist(), abs=1e-9)
+
+
+def test_the_tsallis_distribution_minimises_the_printed_objective():
+    losses, eta = np.array([0.3, 1.0, 2.5]), 0.7
+
+    def objective(free):
+        w = np.append(free, 1 - free.sum())
+        return w @ losses - 4 / eta * (np.sqrt(w) - w / 2).sum() if (w > 0).all() else np.inf
+
+    found = minimize(objective, [1 / 3, 1 / 3], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14})
+    expected = [*found.x, 1 - found.x.sum()]
+    assert distribution(losses, eta) == GOLDEN(expected, abs=1e-6)
 
 
 def test_thompson_beta_draws_from_the_posterior_of_the_counted_coins():
