@@ -14,8 +14,9 @@ from andrea_core.values import Sources, Vector
 
 def check_sources(names: Iterable[str], sources: Sources, where: str) -> None:
     """Raise ScenarioError, with the nearest spelling, when a name is no source; `where` names the setting."""
+    known = frozenset(sources.names)
     for name in names:
-        if name not in sources.names:
+        if name not in known:
             raise ScenarioError(f"{where}: no source is called {name!r}{nearest(name, sources.names)}")
 
 

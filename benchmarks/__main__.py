@@ -11,6 +11,7 @@ MODULES = {
     "soak": "soak",
     "noise_trap": "noise_trap",
     "regmix": "regmix",
+    "bandits": "bandits",
 }
 
 

@@ -75,9 +75,14 @@ class Box:
 
     @cached_property
     def fences(self) -> list[Fence]:
-        """The walls of each coordinate in rising order, and its bounds, as plain numbers."""
-        below, to, start, above = self.walls.tolist()
-        return list(zip(below, start, to, above, self.lower.tolist(), self.upper.tolist(), strict=True))
+        """The walls of each coordinate, those of the lower bound first, and its bounds, as plain numbers."""
+        nowhere = (math.inf,) * 4
+        return [
+            (low - MARGIN, low + MARGIN, high - MARGIN, high + MARGIN, low, high)
+            if low < high
+            else (*nowhere, low, high)
+            for low, high in self.pairs
+        ]
 
     @cached_property
     def half_units(self) -> tuple[float, float]:

@@ -31,6 +31,7 @@ def euclidean(v: Vector, box: Box) -> Vector:
     return _by_search(v, box) if w is None else w
 
 
+@np.errstate(over="ignore")  # entries may be anything finite; an infinite difference is as far off a bound as any
 def _by_search(v: Vector, box: Box) -> Vector:
     """Return the projection by searching the breakpoints.
 
@@ -51,9 +52,8 @@ def _by_search(v: Vector, box: Box) -> Vector:
 
 def _recentred(v: Vector, theta: float) -> Vector:
     """Return v less its entry nearest to theta, so that the entries that matter are small and exact."""
-    with np.errstate(over="ignore"):
-        base = v[np.abs(v - theta).argmin()]
-        return np.asarray(np.clip(v - base, -_HUGE, _HUGE))
+    base = v[np.abs(v - theta).argmin()]
+    return np.asarray(np.clip(v - base, -_HUGE, _HUGE))
 
 
 def _moved(v: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
@@ -67,6 +67,7 @@ def _moved(v: Vector, at_upper: Mask, between: Mask, box: Box) -> Vector:
     return moved
 
 
+@np.errstate(over="ignore")
 def euclidean_rows(rows: Vector, box: Box) -> Vector:
     """Return the Euclidean projection of each row (N, K), equal to that of single vectors within rounding."""
     given = rows

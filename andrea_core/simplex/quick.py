@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy import array, maximum, minimum, vdot
 
 from andrea_core.simplex.box import MARGIN, Box
 from andrea_core.values import Mask, Vector
@@ -10,11 +11,11 @@ from andrea_core.values import Mask, Vector
 FEW = 36
 """Up to so many coordinates plain numbers are quicker than arrays."""
 NEWTON = 16
-LARGE = np.array(100.0)
-"""Arrays with a larger entry, or NaN, are left to the search: they may overflow on the way."""
+FAR = 100.0
+"""A mean that is farther off is left to the search, for lack of digits; so are NaN, infinity and an overflow."""
 LEGAL = 1e-9
 """A vector whose sum is farther off is not legal, whatever the order of summation."""
-CLOSE = 0.01
+CLOSE = 0.005
 """A step of less than this over the number of coordinates hardly changes which of them are free."""
 SETTLED = MARGIN / 4.0
 """A sum off by up to this for each free coordinate is right but for rounding, if the walls say so."""
@@ -38,11 +39,11 @@ def _of_few(v: Vector, box: Box) -> Vector | None:
     """Return what `by_newton` does, by plain numbers."""
     numbers, bounds, total, count = v.tolist(), box.pairs, box.total, len(v)
     excess = sum(numbers) - total
-    if not math.isfinite(excess):
+    theta, close = excess / count, CLOSE / count
+    if not abs(theta) <= FAR:
         return None
     if abs(excess) <= LEGAL and box.holds(v):
         return v.copy()
-    theta, close = excess / count, CLOSE / count
     left, over, right, under = -math.inf, 0.0, math.inf, 0.0
     for _ in range(NEWTON):
         excess, free = -total, 0
@@ -108,19 +109,23 @@ def _settled(w: list[float], box: Box) -> bool:
 
 
 def _of_many(v: Vector, box: Box) -> Vector | None:
-    """Return what `by_newton` does, by arrays; a number in an array of its own is subtracted twice as fast."""
-    if np.count_nonzero(np.abs(v) < LARGE) < len(v):
+    """Return what `by_newton` does, by arrays.
+
+    A number in an array of its own is subtracted twice as fast, and the ones of a mask are counted twice as fast as
+    bytes. `vdot` tells an overflow by infinity, where `dot` would warn.
+    """
+    lower, upper, ones, total, count = box.lower, box.upper, box.ones, box.total, len(v)
+    excess = float(vdot(v, ones)) - total
+    theta, close = excess / count, CLOSE / count
+    if not abs(theta) <= FAR:
         return None
-    lower, upper, ones, total, close = box.lower, box.upper, box.ones, box.total, CLOSE / len(v)
-    excess = float(v.dot(ones)) - total
     if abs(excess) <= LEGAL and box.holds(v):
         return v.copy()
-    theta = excess / len(v)
     left, over, right, under = -math.inf, 0.0, math.inf, 0.0
     for _ in range(NEWTON):
-        x = v - np.array(theta)
-        w = np.minimum(np.maximum(x, lower), upper)
-        free = int(np.count_nonzero(w == x))
+        x = v - array(theta)
+        w: Vector = minimum(maximum(x, lower), upper)
+        free = (w == x).tobytes().count(1)
         excess = float(w.dot(ones)) - total
         step = excess / (free or 1)
         if excess > 0:
@@ -130,17 +135,26 @@ def _of_many(v: Vector, box: Box) -> Vector | None:
         if over and under and not left < theta + step < right:
             step = left + (right - left) * over / (over - under) - theta
         theta += step
-        if -close < step < close and theta:  # -0.0 less 0.0 would stay a negative zero
-            x = v - np.array(theta)
-            beyond = x > box.walls
-            inner = int(np.count_nonzero(beyond[2:]))
-            free = inner - 2 * int(np.count_nonzero(beyond[3]))
-            if not free or np.count_nonzero(beyond[:2]) != inner:
+        if -close < step < close:
+            w, beyond, free = _walled(v, theta, box)
+            if not free or not theta:  # in doubt, or less 0.0, which would leave -0.0 as it is
                 return None
-            w = np.minimum(np.maximum(x, lower), upper)
             if _balanced(w, beyond, free, box):
                 return w
     return None
+
+
+def _walled(v: Vector, theta: float, box: Box) -> tuple[Vector, Mask, int]:
+    """Return clip(v - theta, lower, upper), on which side of the walls v - theta lies, and how many are free.
+
+    None count as free if a coordinate is too near to a bound for its side to be sure.
+    """
+    x = v - array(theta)
+    beyond = x > box.walls
+    marks, count = beyond.tobytes(), len(v)
+    free = marks.count(1, 2 * count, 3 * count) - marks.count(1, 3 * count)
+    sure = marks.count(1, 0, 2 * count) == marks.count(1, 2 * count)
+    return minimum(maximum(x, box.lower), box.upper), beyond, free if sure else 0
 
 
 def _balanced(w: Vector, beyond: Mask, free: int, box: Box) -> bool:

@@ -31,8 +31,11 @@ class _Tied(NamedTuple):
 
 def doubtful(x: Vector, box: Box) -> Mask:
     """Return which of x (..., K), not clipped yet, are too near to a bound to tell on which side they belong."""
-    near = (np.abs(x - box.lower) <= DOUBT) | (np.abs(x - box.upper) <= DOUBT)
-    return np.asarray(near & (box.lower < box.upper))
+    middle = 0.5 * (box.lower + box.upper)
+    half = np.where(box.lower < box.upper, 0.5 * (box.upper - box.lower), -1.0)  # no doubt where bounds are equal
+    off = np.abs(x - middle)
+    off -= half
+    return np.asarray(np.abs(off, out=off) <= DOUBT)
 
 
 def refined(v: Vector, at_upper: Mask, between: Mask, box: Box, moved: Moved) -> Found:

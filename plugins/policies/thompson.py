@@ -15,7 +15,7 @@ class Thompson:
     """Walk a `step` of the way to the vertex that is best for one draw from the posterior of the mean rewards.
 
     Source: `family = "gaussian"` (default): theta_k ~ N(X_k / (n_k + 1), spread^2 / (n_k + 1)), for n_k pulls with
-    summed reward X_k (Agrawal, Goyal 2013, 1209.3353, algorithm 2, where `spread` is 1). Reward: about 1 in size, any sign.
+    summed reward X_k (Agrawal, Goyal 2013, 1209.3353, algorithm 2, where `spread` is 1). Reward: about 1, any sign.
     `family = "beta"`: theta_k ~ Beta(S_k + 1, F_k + 1) (Thompson 1933; Agrawal, Goyal 2012, 1111.1797, algorithms 1
     and 2), for rewards mapped from [`low`, `high`] to [0, 1] and clipped.
     `discount` < 1 multiplies S and F (X and n) in each phase before it is added (Raj, Kalyani 2017, 1707.09727,

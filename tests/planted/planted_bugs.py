@@ -10,6 +10,7 @@ import numpy as np
 import planted_checks as checks
 import pytest
 from planted_sums import BUGS as SUM_BUGS, CHECKS as SUM_CHECKS
+from planted_ties import BUGS as TIE_BUGS, CHECKS as TIE_CHECKS
 from planted_uniformity import SAMPLING_BUGS, uniform
 
 from andrea_core import guard
@@ -20,14 +21,13 @@ from andrea_core.simplex import (
     feasibility,
     fixup,
     projection,
-    quick,
     region as region_module,
     sampling,
     vertices,
 )
 from andrea_core.simplex.box import Box
 
-KILLED = (AssertionError, InfeasibleRegion)  # what a check raises when it sees a bug
+KILLED = AssertionError, InfeasibleRegion  # what a check raises when it sees a bug
 SOUND_BEST, SOUND_JUDGE, SOUND_FIX_UP = vertices.best, feasibility.judge, fixup.fix_up
 
 
@@ -51,6 +51,10 @@ def first_takes_the_residual(w, box, movable=None):
 def residual_shared_equally(w, box, movable=None):
     clipped = box.clip(w)
     return clipped + (1.0 - clipped.sum()) / len(clipped)
+
+
+def in_single_precision(w, box, movable=None):
+    return SOUND_FIX_UP(w, box, movable).astype(np.float32).astype(np.float64)
 
 
 def clip_renormalise_loop(v, box):
@@ -82,15 +86,6 @@ def neighbours_cap(v, box):
 
 def caps_forgotten(v, box):
     return fixup.fix_up(projection.euclidean(v, Box(box.lower, np.ones_like(box.upper))), box)
-
-
-def two_newton_steps(values, box):
-    v = np.array(values)
-    theta = (v.sum() - 1.0) / len(v)
-    for _ in range(2):
-        x = v - theta
-        theta += (box.clip(x).sum() - 1.0) / max(1, np.count_nonzero(box.clip(x) == x))
-    return fixup.fix_up(v - theta, box)
 
 
 def a_unit_above(self, w):
@@ -127,7 +122,7 @@ def kl_factor_for_all(p, at_upper, between, box):
 
 
 def kl_rows_factor_for_all(rows, at_upper, between, box):
-    return rows * (box.total / rows.sum(axis=1))[:, None]
+    return rows * (box.total / rows.sum(axis=1))[:, None], np.ones(len(rows), bool)
 
 
 def strict_sum(bounds):
@@ -177,24 +172,31 @@ def project_by(single):
     return lambda patch: patch.setitem(region_module._PROJECTIONS, "euclidean", (single, projection.euclidean_rows))
 
 
+def searched(name, wrong):
+    """Plant a bug in the search over breakpoints, and leave all vectors to it."""
+
+    def plant(patch):
+        patch.setattr(projection, "by_newton", lambda v, box: None)
+        patch.setattr(projection, name, wrong)
+
+    return plant
+
+
 def kl_by(single):
     return lambda patch: patch.setitem(region_module._PROJECTIONS, "kl", (single, divergence.kullback_leibler_rows))
 
 
-def put(owner, name, wrong):
-    return lambda patch: patch.setattr(owner, name, wrong)
+def put(*where):
+    return lambda patch: patch.setattr(*where)
 
 
 BUGS = {
-    "renormalise at the end": (put(projection, "fix_up", renormalised), checks.nearest),
-    "no fix-up": (put(projection, "fix_up", lambda w, box, movable=None: box.clip(w)), checks.nearest),
-    "last is 1 - rest": (put(projection, "fix_up", last_is_the_rest), checks.nearest),
-    "the first takes the residual": (put(projection, "fix_up", first_takes_the_residual), checks.nearest),
-    "residual shared equally": (put(projection, "fix_up", residual_shared_equally), checks.nearest),
-    "weights in single precision": (
-        put(projection, "fix_up", lambda w, box, movable=None: np.float64(np.float32(SOUND_FIX_UP(w, box)))),
-        checks.nearest,
-    ),
+    "renormalise at the end": (searched("fix_up", renormalised), checks.nearest),
+    "no fix-up": (searched("fix_up", lambda w, box, movable=None: box.clip(w)), checks.nearest),
+    "last is 1 - rest": (searched("fix_up", last_is_the_rest), checks.nearest),
+    "the first takes the residual": (searched("fix_up", first_takes_the_residual), checks.nearest),
+    "residual shared equally": (searched("fix_up", residual_shared_equally), checks.nearest),
+    "weights in single precision": (searched("fix_up", in_single_precision), checks.nearest),
     "negative zeros stay": (put(Box, "clip", clip_without_positive_zero), checks.fixed_up),
     "caps a unit too high": (put(Box, "clip", a_unit_above), checks.fixed_up),
     "clip-renormalise loop": (project_by(clip_renormalise_loop), checks.nearest),
@@ -202,18 +204,14 @@ BUGS = {
     "bisection stopped at 30 steps": (project_by(short_bisection), checks.nearest),
     "neighbour's cap used": (project_by(neighbours_cap), checks.nearest),
     "caps forgotten": (project_by(caps_forgotten), checks.nearest),
-    "Newton not proved": (put(quick, "_of_few", two_newton_steps), checks.nearest),
-    "multiplier left at a breakpoint": (
-        put(projection, "_refine", lambda v, up, mid, box: (v, up, mid)),
-        checks.nearest,
-    ),
+    "multiplier forgotten": (searched("_moved", lambda v, at_upper, between, box: v), checks.nearest),
     "one refinement dropped in rows": (put(projection, "_refine_rows", unpolished), checks.nearest_rows),
     "rows not fixed up": (put(projection, "fix_up_rows", lambda rows, box: box.clip(rows)), checks.nearest_rows),
     "legal rows moved": (put(checking, "keep_legal", lambda given, made, box: made), checks.legal_weights_return),
     "KL clipped after normalising": (kl_by(kl_renormalised), checks.nearest_kl),
     "KL taken for Euclidean": (kl_by(kl_as_euclidean), checks.nearest_kl),
     "KL not fixed up": (put(divergence, "fix_up", renormalised), checks.nearest_kl),
-    "KL factor over all sources": (put(divergence, "_refine", kl_factor_for_all), checks.nearest_kl),
+    "KL factor over all sources": (put(divergence, "_moved", kl_factor_for_all), checks.nearest_kl),
     "KL factor over all sources, rows": (put(divergence, "_refine_rows", kl_rows_factor_for_all), checks.nearest_kl),
     "worst vertex": (put(vertices, "best", lambda scores, box: SOUND_BEST(-scores, box)), checks.best_vertex),
     "two fractions at a vertex": (put(vertices, "best", half_filled), checks.best_vertex),
@@ -232,9 +230,9 @@ BUGS = {
     "landing trusts the policy": (put(guard, "landed", trusting), checks.guarded),
     "landing only fixes up": (put(guard, "NEAR", 10.0), checks.guarded),
     **{name: (put(*where), uniform) for name, where in SAMPLING_BUGS.items()},
-    **{name: (put(*where), check) for name, (*where, check) in SUM_BUGS.items()},
+    **{name: (put(*where), check) for name, (*where, check) in (SUM_BUGS | TIE_BUGS).items()},
 }
-CHECKS = [*checks.CHECKS, uniform, *SUM_CHECKS]
+CHECKS = [*checks.CHECKS, uniform, *SUM_CHECKS, *TIE_CHECKS]
 
 
 @contextmanager
@@ -249,5 +247,4 @@ def planted(name):
 
 def forget():
     for remembering in (feasibility._verdict, sampling.prepare):
-        if hasattr(remembering, "cache_clear"):
-            remembering.cache_clear()
+        getattr(remembering, "cache_clear", bool)()

@@ -36,6 +36,16 @@ def group_nearest(data):
         assert_nearest(region, v, w)
 
 
+def group_nearest_between_windows():
+    """Windows that are missed on both sides at once: only one side may be fixed before looking again."""
+    groups = (Group(("a", "b"), 0.1, 0.3), Group(("c", "d"), 0.2, 0.25), Group(("e", "f"), 0.05, 0.4))
+    region = Region.of("abcdefgh", groups=groups)
+    for v in 0.5 * np.random.default_rng(2).standard_normal((100, 8)):
+        w = region.project(v)
+        admitted(region, w)
+        assert_nearest(region, v, w)
+
+
 @property_check
 def group_best_vertex(data):
     region = data.draw(grouped_regions(max_sources=5))
@@ -177,7 +187,7 @@ BUGS = {
     "windows do not tighten": (feasibility, "bounded", lambda box, parts: box, group_bounds_are_attained),
     "windows not implied": (feasibility, "_implied", lambda lo, hi, up, down: (lo, hi), group_bounds_are_attained),
     "group windows not met": (projection, "_edges", lambda sums, loose: None, group_nearest),
-    "both sides fixed at once": (projection, "_edges", rising_at_all, group_nearest),
+    "both sides fixed at once": (projection, "_edges", rising_at_all, group_nearest_between_windows),
     "rows' windows not met": (projection, "_sides", nowhere, group_nearest),
     "vertex in one stage": (projection, "vertex", one_stage, group_best_of_listed_vertices),
     "worst vertex above group floors": (projection, "vertex", worst_above_floors, group_best_vertex),
@@ -192,7 +202,7 @@ BUGS = {
     "hit-and-run one way only": (sampling, "ends", half_step, row_draws),
 }  # fmt: skip
 CHECKS = [
-    group_nearest, group_best_vertex, group_best_of_listed_vertices,
+    group_nearest, group_nearest_between_windows, group_best_vertex, group_best_of_listed_vertices,
     group_bounds_are_attained, group_clash, group_draws,
     row_nearest, row_vertex, row_draws,
 ]  # fmt: skip

@@ -183,58 +183,6 @@ def test_projection_of_the_documented_example_has_the_known_value():
     assert w[0] == 0.5
 
 
-def assert_on_the_bounds_of(exact, w, region):
-    """Assert that w stands on each bound, bit for bit, on which the exact projection stands."""
-    for x, y, low, high in zip(w, exact, region.lower, region.upper, strict=True):
-        if y == Fraction(float(low)):
-            assert x == low
-        if y == Fraction(float(high)):
-            assert x == high
-
-
-@settings(max_examples=400)
-@given(region_and(vectors))
-def test_what_the_exact_projection_puts_on_a_bound_is_on_that_bound_bit_for_bit(case):
-    region, v = case
-    assume(not region.contains(v))
-    exact = rational_projection(v, region.lower, region.upper, multiplicative=False)
-    for w in (region.project(v), region.project([v])[0], region.project(np.tile(v, (20, 1)))[7]):
-        assert_member(region, w)
-        assert_on_the_bounds_of(exact, w, region)
-
-
-@settings(max_examples=200)
-@given(region_and(positive_vectors))
-def test_what_the_exact_kl_projection_puts_on_a_bound_is_on_that_bound_bit_for_bit(case):
-    region, p = case
-    assume((p > 0).all() and not region.contains(p))
-    exact = rational_projection(p, region.lower, region.upper, multiplicative=True)
-    for w in (region.project(p, "kl"), region.project([p], "kl")[0], region.project(np.tile(p, (20, 1)), "kl")[7]):
-        assert_member(region, w)
-        assert_on_the_bounds_of(exact, w, region)
-
-
-@pytest.mark.parametrize("divergence", ["euclidean", "kl"])
-@pytest.mark.parametrize("n", [3, 16, 40])
-def test_faces_of_projections_have_the_dimension_of_the_exact_ones(n, divergence):
-    rng = np.random.default_rng(n)
-    names = [f"s{i}" for i in range(n)]
-    for _ in range(20):
-        witness = rng.dirichlet(np.ones(n))
-        lower, upper = witness * rng.random(n), np.minimum(1.0, witness * (1.0 + rng.random(n)))
-        region = Region.of(names, dict(zip(names, lower, strict=True)), dict(zip(names, upper, strict=True)))
-        rows = np.maximum(region.sample(rng, 20) + rng.normal(size=(20, n)) / n, 1e-9)
-        for v, w in zip(rows, region.project(rows, divergence), strict=True):
-            exact = rational_projection(v, region.lower, region.upper, multiplicative=divergence == "kl")
-            inside = [
-                lo < y < hi
-                for y, lo, hi in zip(exact, map(Fraction, region.lower), map(Fraction, region.upper), strict=True)
-            ]
-            for found in (w, region.project(v, divergence)):
-                assert_on_the_bounds_of(exact, found, region)
-                assert region.face_dimension(found) == max(sum(inside) - 1, 0)
-
-
 @settings(max_examples=200)
 @given(region_and(vectors))
 def test_plain_numbers_arrays_and_the_search_over_breakpoints_find_the_same_point(case):

@@ -9,9 +9,7 @@ from andrea_plugins.rewards import Improvement
 
 
 def test_random_ucb1_and_sliding_window_come_in_that_order_where_rewards_jump():
-    random, ucb1, window = (
-        np.mean([regret(name, seed) for seed in (0, 1)]) for name in ("random", "ucb1", "sliding_window_ucb, 1213")
-    )
+    random, ucb1, window = (regret(name, 0) for name in ("random", "ucb1", "sliding_window_ucb, 1213"))
 
     assert random > 2 * ucb1
     assert ucb1 > 1.25 * window

@@ -125,7 +125,7 @@ def barred(weights):
 
 @pytest.mark.parametrize("policy", [Exp3(), Exp3S(), Exp3Ix(), TsallisInf()], ids=repr)
 def test_a_source_that_was_excluded_for_a_while_returns_with_the_standing_it_had(policy):
-    """c is best, then barred for 200 phases in which a and b earn alike: it returns as best, and not as the only one."""
+    """c is best, then barred for 200 phases in which a and b earn alike: it returns as best, not as the only one."""
     state, before = forced(policy, [(0, 0.0), (1, 0.0), (2, 1.0)] * 20, "abc")
     moment = barred([0.5, 0.5, 0.0])
     for phase in range(200):

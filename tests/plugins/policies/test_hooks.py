@@ -16,7 +16,10 @@ NAMES = {
     "curricula": {"staged", "static"},
     "observers": {"jsonl"},
     "phases": {"uniform", "fixed"},
-    "policies": {"random", "ucb1", "dice", "fixed", "uniform", "proportional"},
+    "policies": {
+        *("random", "ucb1", "dice", "fixed", "uniform", "proportional", "temperature", "unimax", "thompson"),
+        *("discounted_ucb", "sliding_window_ucb", "exp3", "exp3s", "exp3ix", "tsallis_inf"),
+    },
     "rewards": {"improvement", "loss"},
 }
 
