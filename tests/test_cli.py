@@ -203,3 +203,12 @@ def test_the_live_display_says_everything_in_two_lines_of_80_columns(monkeypatch
     assert all(len(line) <= 80 for line in lines)
     assert "step 400/2000  firehose, phase 37 ucb1" in lines[0]
     assert lines[1].startswith("loss 2.345  18,765 tok/s  1:23 left  " + "a" * 20 + " 0.50")
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly():
+    command = [sys.executable, "-m", "andrea_core", "region", "--sources", "a,b,c", "--floors", "a=0.5"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+
+    assert (process.returncode, said) == (0, "")

@@ -83,12 +83,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SystemExit as error:
         if COMPLETING in os.environ:
             raise  # click's answer to the shell that asks for completions
+        if _cut_off(error):
+            sys.stderr.close()  # a table was cut off: whoever read the output has gone
+            sys.exit(0)
         code = _say(f"error: a plugin or library ended the program (exit code {error.code!r}); mend it", BAD_INPUT)
     except (OSError, UnicodeError, MemoryError, RecursionError) as error:
         code = _say(f"error: {_last_resort(error)}", BAD_INPUT)
     except Exception as error:
         code = _unforeseen(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _cut_off(error: BaseException | None) -> bool:
+    """Return whether an error came from output that nobody reads any more."""
+    while error is not None and not isinstance(error, BrokenPipeError):
+        error = error.__context__
+    return error is not None
 
 
 def _expected(error: BaseException) -> int:

@@ -18,6 +18,7 @@ class Thompson:
     summed reward X_k (Agrawal, Goyal 2013, 1209.3353, algorithm 2, where `spread` is 1). Reward: about 1, any sign.
     `family = "beta"`: theta_k ~ Beta(S_k + 1, F_k + 1) (Thompson 1933; Agrawal, Goyal 2012, 1111.1797, algorithms 1
     and 2), for rewards mapped from [`low`, `high`] to [0, 1] and clipped.
+    Reward: about 1 in size for gaussian, in [`low`, `high`] for beta.
     `discount` < 1 multiplies S and F (X and n) in each phase before it is added (Raj, Kalyani 2017, 1707.09727,
     algorithm 1); the prior is not discounted.
     Pull model: a phase is one pull, shared among the sources by their part of its tokens.
