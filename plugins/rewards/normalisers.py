@@ -144,7 +144,8 @@ def _moved(kind: str, spread: Spread, scores: Vector, rate: float) -> Spread:
     mean = largest * float((scores / largest).mean())
     way = mean - spread.centre
     deviation = math.hypot(kept * spread.deviation, new * root_mean_square(scores - mean), kept * new * way)
-    return Spread(spread.centre + rate * way, deviation, spread.phases + 1)
+    # Not centre + rate * way, which keeps the rounding of a centre that was far off.
+    return Spread((1.0 - rate) * spread.centre + rate * mean, deviation, spread.phases + 1)
 
 
 def _standardised(scores: Vector, spread: Spread) -> Vector:

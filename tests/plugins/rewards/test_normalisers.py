@@ -131,7 +131,11 @@ def test_normalised_scores_stay_within_their_bound_whatever_they_were(kind, phas
 
 
 @pytest.mark.parametrize("kind", BOUNDS)
-@given(phases=st.lists(st.lists(st.floats(-100, 100), min_size=3, max_size=3), min_size=1, max_size=8))
+@given(
+    phases=st.lists(  # subnormal numbers have too few digits to be the same in another unit
+        st.lists(st.floats(-100, 100, allow_subnormal=False), min_size=3, max_size=3), min_size=1, max_size=8
+    )
+)
 def test_normalised_scores_do_not_depend_on_the_unit(kind, phases):
     plain, _ = run(kind, *phases)
     scaled, _ = run(kind, *(2.0**20 * np.array(scores) for scores in phases))
