@@ -12,7 +12,7 @@ from andrea_plugins.rewards import Improvement
 
 REWARDS = {
     "improvement": Improvement(),
-    "alpha .02": Improvement(alpha=0.02),
+    "alpha .1": Improvement(alpha=0.1),
     "ANDREA's form": Improvement(form="andrea"),
 }
 

@@ -15,6 +15,7 @@ class Averages:
     """What the reward remembers: the moving average of each source's loss, and the normaliser's state."""
 
     loss: Vector  # (K,) nats a token, NaN before a source's first pull
+    pulls: Vector  # (K,) pulls that the average has seen
     scale: Scale
 
 
@@ -22,45 +23,55 @@ class Averages:
 class Improvement:
     """Score a pull by (the moving average before it) - (its loss), and a phase by the mean over its pulls.
 
-    Source: ANDREA's reward lesson: one average a source, rate `alpha` = 0.1, moved by that source's pulls alone.
+    Source: ANDREA's reward lesson: one average a source, moved by that source's pulls alone.
     Pull model: a pull is the rows of one source in one training step: their token-weighted mean loss, in step order.
     Unseen sources: NaN, and their average stays. A source's first pull only starts its average and gives no score.
 
-    `form = "signed"` (default) keeps the sign. With `normaliser = "deviation"` (default) the phase score is divided by
+    `form = "signed"` (default) keeps the sign. The average moves by max(`alpha`, 1 / pulls), `alpha` 0.02 if not given: as
+    fast as learning it would forget what it learns from, and a source whose first loss was lucky would be paid for it. With `normaliser = "deviation"` (default) the phase score is divided by
     D sqrt(alpha / (2 - alpha)), the standard error of a moving average of such scores, where D is a moving root mean
     square (rate `alpha`) of all sources' phase scores, this phase included. Range: a few units around 0, whatever the
     loss's scale, at most sqrt((2 - alpha) K) / alpha; noise alone averages to 0. "zscore" and "quantile" are those of
     the other rewards (see `loss`), with `alpha` as the rate. With `normaliser = "none"` the scores are nats a token.
-    `form = "andrea"` is max(0, average - loss) x 1000 a pull, never normalised: range 0 to about 1000. It pays for
-    spread instead of learning (a bandit parks on a source that is pure noise), which is why it is not the default.
-    Departures: the sign and the normaliser are this project's; ANDREA does not say how a first pull is treated.
+    `form = "andrea"` is max(0, average - loss) x 1000 a pull, never normalised, `alpha` 0.1 if not given: range 0 to about
+    1000. It pays for spread instead of learning (a bandit parks on a source that is pure noise), so it is not the default.
+    Departures: sign, rate and normaliser are this project's; ANDREA does not say how a first pull is treated.
     """
 
     form: str = one_of("signed", "andrea", default="signed")
     normaliser: str = one_of(*KINDS, default="deviation")
-    alpha: float = positive(default=0.1, at_most=1.0)
+    alpha: float | None = positive(default=None, at_most=1.0)
     reservoir: int = number(default=1000, at_least=2, at_most=1_000_000)
     needs: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def rate(self) -> float:
+        """The rate of the moving average: `alpha`, or what suits the form."""
+        if self.alpha is not None:
+            return self.alpha
+        return 0.1 if self.form == "andrea" else 0.02
 
     @property
     def traits(self) -> RewardTraits:
         """A difference to an average that is about 1 / alpha pulls old."""
         if self.form == "andrea":
-            return RewardTraits((0.0, math.inf), staleness=1.0 / self.alpha, unit="thousandths of a nat a token")
-        return declared(self.normaliser, RewardTraits(ANY, staleness=1.0 / self.alpha))
+            return RewardTraits((0.0, math.inf), staleness=1.0 / self.rate, unit="thousandths of a nat a token")
+        return declared(self.normaliser, RewardTraits(ANY, staleness=1.0 / self.rate))
 
     def start(self, sources: Sources) -> Averages:
         """Return averages of nothing."""
         kind = self.normaliser if self.form == "signed" else "none"
-        return Averages(np.full(len(sources), np.nan), started(kind, self.reservoir))
+        return Averages(np.full(len(sources), np.nan), np.zeros(len(sources)), started(kind, self.reservoir))
 
     def score(self, state: Averages, observation: Observation, rng: np.random.Generator) -> tuple[Scores, Averages]:
         """Return the rewards (K,), NaN where no pull gave a score, and the moved averages."""
-        scores, average = below_average(pull_losses(observation), state.loss, self.alpha)
+        losses, warm = pull_losses(observation), self.form == "signed"
+        scores, average = below_average(losses, state.loss, self.rate, state.pulls if warm else None)
+        pulls = state.pulls + (~np.isnan(losses)).sum(0)
         if self.form == "andrea":
-            return phase_mean(np.maximum(scores, 0.0) * 1000.0), Averages(average, state.scale)
-        rewards, scale = rescaled(self.normaliser, state.scale, phase_mean(scores), self.alpha, rng)
-        return rewards, Averages(average, scale)
+            return phase_mean(np.maximum(scores, 0.0) * 1000.0), Averages(average, pulls, state.scale)
+        rewards, scale = rescaled(self.normaliser, state.scale, phase_mean(scores), self.rate, rng)
+        return rewards, Averages(average, pulls, scale)
 
 
 def pull_losses(observation: Observation) -> Vector:
@@ -74,21 +85,26 @@ def pull_losses(observation: Observation) -> Vector:
     return np.where(np.isfinite(losses), losses, np.nan).reshape(steps, count)
 
 
-def below_average(losses: Vector, average: Vector, alpha: float) -> tuple[Vector, Vector]:
+def below_average(
+    losses: Vector, average: Vector, alpha: float, pulls: Vector | None = None
+) -> tuple[Vector, Vector]:
     """Return by how much each pull (steps, K) lies below the average before it, and the average (K,) after the last.
 
-    Pull by pull in plain numbers: most sources have no pull in most steps, and arrays would take each step's K anew.
+    With `pulls`, the number of each source's earlier ones (K,), the average moves by 1 / n at its n-th pull while that is
+    more than `alpha`. Pull by pull in plain numbers: most sources have no pull in most steps.
     """
     scores, moved = np.full(losses.shape, np.nan), average.copy()
     known = ~np.isnan(losses.T)
     for source in np.flatnonzero(known.any(1)).tolist():
-        pulls, mean = known[source], float(average[source])
+        shown, mean = known[source], float(average[source])
+        seen = np.inf if pulls is None else float(pulls[source])
         found = []
-        for loss in losses[pulls, source].tolist():
+        for loss in losses[shown, source].tolist():
             score = mean - loss
             found.append(score)
-            mean = mean - alpha * score if mean == mean else loss
-        scores[pulls, source], moved[source] = found, mean
+            seen += 1.0
+            mean = mean - max(alpha, 1.0 / seen) * score if mean == mean else loss
+        scores[shown, source], moved[source] = found, mean
     return scores, moved
 
 

@@ -33,7 +33,7 @@ def test_forgetting_pays_where_rewards_jump(regrets):
 
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_pure_noise_gets_less_than_30_percent_of_a_defaults_pulls(name):
-    mean, _ = over_seeds(share_of_noise, DEFAULTS[name], Improvement(alpha=0.02), seeds=20)
+    mean, _ = over_seeds(share_of_noise, DEFAULTS[name], Improvement(), seeds=20)
     assert mean < 0.30
 
 

@@ -17,7 +17,7 @@ def test_random_ucb1_and_sliding_window_come_in_that_order_where_rewards_jump():
 
 @pytest.mark.parametrize("name", ["ucb1", "thompson", "exp3", "tsallis_inf"])
 def test_pure_noise_gets_less_than_30_percent_of_a_defaults_pulls(name):
-    assert np.mean([share_of_noise(DEFAULTS[name], Improvement(alpha=0.02), seed) for seed in (0, 1)]) < 0.30
+    assert np.mean([share_of_noise(DEFAULTS[name], Improvement(), seed) for seed in (0, 1)]) < 0.30
 
 
 def test_andreas_form_sends_a_bandit_to_the_noise():

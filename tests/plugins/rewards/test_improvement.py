@@ -9,6 +9,7 @@ from andrea_plugins.rewards import Improvement
 
 RNG = np.random.default_rng(0)
 RAW = Improvement(normaliser="none")
+RATE = 0.02
 ANDREA = Improvement(form="andrea")
 
 
@@ -39,15 +40,31 @@ def test_a_first_pull_starts_the_average_and_gives_no_score():
 def test_a_pull_scores_the_average_before_it_minus_its_loss():
     answers, state = rewards(RAW, phase([(0, 3.0)]), phase([(0, 2.0)], [(0, 3.5)]))
 
-    assert answers[1, 0] == pytest.approx(((3.0 - 2.0) + (2.9 - 3.5)) / 2)  # the mean over the phase's two pulls
-    assert state.loss[0] == pytest.approx(2.9 + 0.1 * 0.6)
+    assert answers[1, 0] == pytest.approx(((3.0 - 2.0) + (2.5 - 3.5)) / 2)  # the mean over the phase's two pulls
+    assert state.loss[0] == pytest.approx((3.0 + 2.0 + 3.5) / 3)
+
+
+def test_an_average_is_the_plain_mean_until_its_rate_is_reached():
+    series = [3.0, 1.0, 5.0, 2.0, 4.0]
+    answers, state = rewards(Improvement(normaliser="none", alpha=0.25), *(phase([(0, x)]) for x in series))
+
+    means = [3.0, 2.0, 3.0, 2.75]
+    assert answers[1:, 0] == pytest.approx([mean - x for mean, x in zip(means, series[1:], strict=True)])
+    assert state.loss[0] == pytest.approx(2.75 + 0.25 * (4.0 - 2.75))
+
+
+def test_andreas_average_moves_at_its_rate_from_the_start_and_faster_by_default():
+    _, state = rewards(ANDREA, phase([(0, 3.0)], [(0, 2.0)]))
+
+    assert state.loss[0] == pytest.approx(2.9)
+    assert (ANDREA.rate, Improvement().rate, Improvement(form="andrea", alpha=0.3).rate) == (0.1, 0.02, 0.3)
 
 
 def test_only_the_pulled_sources_average_moves():
     _, state = rewards(RAW, phase([(0, 3.0), (1, 5.0)]), phase([(1, 4.0), (1, 4.0)]))
 
     assert state.loss[0] == 3.0
-    assert state.loss[1] == pytest.approx(4.9)
+    assert state.loss[1] == pytest.approx(4.5)
 
 
 def test_the_rows_of_one_source_in_one_step_are_one_pull_weighted_by_tokens():
@@ -68,7 +85,7 @@ def test_the_default_unit_is_the_standard_error_of_a_moving_average_of_scores():
     deviation = np.sqrt((1.0**2 + 0.5**2) / 2)
 
     assert state.scale.deviation == pytest.approx(deviation)
-    assert answers[1] == pytest.approx(np.array([1.0, -0.5]) / (deviation * np.sqrt(0.1 / 1.9)))
+    assert answers[1] == pytest.approx(np.array([1.0, -0.5]) / (deviation * np.sqrt(RATE / (2 - RATE))))
 
 
 def test_losses_that_never_move_give_a_reward_of_0():
@@ -109,7 +126,7 @@ def test_the_default_stays_within_its_bound_whatever_the_losses(series):
     answers, _ = rewards(Improvement(), *(phase([(0, a), (1, b)]) for a, b in series))
 
     assert not np.isinf(answers).any()
-    assert np.nanmax(np.abs(answers[1:])) <= np.sqrt(1.9 * 2) / 0.1 * (1 + 1e-9)
+    assert np.nanmax(np.abs(answers[1:])) <= np.sqrt((2 - RATE) * 2) / RATE * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(

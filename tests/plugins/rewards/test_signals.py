@@ -151,7 +151,7 @@ def test_a_loss_that_is_not_finite_poisons_nothing_that_comes_after(reward, bad)
 
 def test_traits_say_sign_range_and_age():
     assert Loss().traits == RewardTraits((0.0, math.inf))
-    assert Improvement().traits.staleness == pytest.approx(10.0)
+    assert Improvement().traits.staleness == pytest.approx(50.0)
     assert Improvement(form="andrea").traits.range == (0.0, math.inf)
     assert PredictionGain().traits.range == (-1.0, 1.0)
     assert HeldoutGain().traits.staleness == 1.0
