@@ -62,7 +62,8 @@ class Dice:
     def propose(self, state: tuple[Any, ...], moment: Moment, rng: np.random.Generator) -> Proposal:
         """Return the proposal of the face that was drawn, with its name in `acted`."""
         shares = np.array([face.share for face in self.faces])
-        drawn = int(rng.choice(len(shares), p=shares / shares.sum()))
+        ladder = np.cumsum(shares / shares.sum())
+        drawn = int(np.searchsorted(ladder / ladder[-1], rng.random(), side="right"))  # `choice`, in a third of its time
         face = self.faces[drawn]
         answer = face.policy.propose(state[drawn], moment, rng)
         proposal = answer if isinstance(answer, Proposal) else Proposal(answer)

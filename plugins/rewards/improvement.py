@@ -103,7 +103,8 @@ def below_average(
             score = mean - loss
             found.append(score)
             seen += 1.0
-            mean = mean - max(alpha, 1.0 / seen) * score if mean == mean else loss
+            rate = alpha if seen * alpha >= 1.0 else 1.0 / seen
+            mean = mean - rate * score if mean == mean else loss
         scores[shown, source], moved[source] = found, mean
     return scores, moved
 
