@@ -2,6 +2,7 @@
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -9,46 +10,48 @@ import numpy as np
 from andrea_core.plan import Plan, probe_names
 from andrea_core.progress import Progress
 from andrea_core.record import Record
-from andrea_core.runs.files import disk_errors, remove
 from andrea_core.runs.folder import RunFolder, new_name
 from andrea_core.runs.recorder import Recorder
+from andrea_core.runs.simulated import SIMULATED
 from andrea_core.simulator.optimum import Optimum, reached
+from andrea_core.simulator.place import new_record
 from andrea_core.simulator.simulation import HELDOUT, Done, Simulation, Trace
 from andrea_core.simulator.verdict import uniform
 from andrea_core.values import Findings
-
-DEVICE = "simulated"
-"""What `run.json` names as the device of a run without a model."""
 
 
 def recorded(simulation: Simulation, optimum: Optimum, out: Path | None) -> tuple[Path, Trace]:
     """Simulate to the end and return the run's folder and its trace; the record names the optimum, too.
 
-    The record is written at the end: a simulation of seconds need not survive a crash. Raises RunError when the folder
-    is in use or holds something else.
+    The folder comes to be at the end: a simulation of seconds need not survive a crash, and one that fails changes
+    nothing. Raises RunError when the folder is in use or holds something else than the same simulation.
     """
     loaded = simulation.loaded
-    facts = {
+    path = out or Path("runs") / new_name(f"{loaded.scenario.name}-simulated")
+    with new_record(path, loaded.text, facts_of(simulation)) as folder:
+        record = _record(simulation, optimum, folder)
+        gc.freeze()
+        try:
+            trace = simulation.run(lambda done: _write(record, done), lambda step, found: _look(record, step, found))
+        finally:
+            gc.unfreeze()
+        record.close()
+    return path, trace
+
+
+def facts_of(simulation: Simulation) -> dict[str, Any]:
+    """Return what `run.json` says of a simulation."""
+    loaded = simulation.loaded
+    return {
         "digest": loaded.digest,
         "plugins": [attrs.asdict(plugin) for plugin in loaded.catalogue.active],
-        "device": DEVICE,
+        "device": SIMULATED,
         "threads": 1,
         "corpus": {},
         "tokenizer": "",
         "truth": simulation.truth.name,
+        "truth_digest": simulation.truth.digest,
     }
-    folder = RunFolder.create(out or Path("runs") / new_name(f"{loaded.scenario.name}-simulated"), loaded.text, facts)
-    try:
-        with disk_errors(str(folder.path)):
-            remove(folder.store)
-        record = _record(simulation, optimum, folder)
-        gc.freeze()
-        trace = simulation.run(lambda done: _write(record, done), lambda step, found: _look(record, step, found))
-        record.close()
-    finally:
-        gc.unfreeze()
-        folder.release()
-    return folder.path, trace
 
 
 def _record(simulation: Simulation, optimum: Optimum, folder: RunFolder) -> Record:

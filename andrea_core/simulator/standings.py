@@ -98,8 +98,11 @@ def _steps(heats: Sequence[Heat], policy: str) -> list[float]:
     return [math.inf if one is None else float(one) for one in steps]
 
 
-def markdown(rows: Sequence[Standing]) -> str:
-    """Return the table as Markdown; losses in thousandths of a nat a token."""
+def markdown(rows: Sequence[Standing], failed: Mapping[str, str] | None = None) -> str:
+    """Return the table as Markdown; losses in thousandths of a nat a token.
+
+    `failed` policies come last, each a row with its reason in place of the regret.
+    """
     noisy = any(not math.isnan(row.noise) for row in rows)
     head = ["policy", "learns", "regret", "minus uniform", "against uniform", "minus own static mix", "steps to target"]
     lines = [[*head, "noise share"] if noisy else head]
@@ -114,6 +117,9 @@ def markdown(rows: Sequence[Standing]) -> str:
             f"{row.to_target:,.0f}" if math.isfinite(row.to_target) else "never",
         ]
         lines.append([*cells, f"{100 * row.noise:.1f} %"] if noisy else cells)
+    for policy, reason in (failed or {}).items():
+        words = " ".join(reason.split()).replace("|", "\\|")
+        lines.append([policy, "-", f"failed: {words}", *[""] * (len(lines[0]) - 3)])
     lines.insert(1, ["---", "---", *["---:"] * (len(lines[0]) - 2)])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
