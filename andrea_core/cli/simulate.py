@@ -46,7 +46,7 @@ def simulate(policy: str | None, truth: str, out: Path | None, **options: Any) -
             refuse_other(out, facts_of(simulation))  # before the optimum, which may take seconds
     optimum = solve(simulation.truth, pieces_of(simulation.loaded, simulation.truth, simulation.tokens_per_step))
     with folder_errors(out or Path("runs")):
-        folder, trace = recorded(simulation, optimum, out)
+        folder, trace, optimum = recorded(simulation, optimum, out)
     _tell(simulation, optimum, trace, verdict(simulation.truth, optimum, trace))
     _show(folder)
 

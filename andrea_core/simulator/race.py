@@ -16,6 +16,7 @@ from andrea_core.scenario import Loaded, load
 from andrea_core.simulator.optimum import Optimum, ended, pieces_of, solve
 from andrea_core.simulator.simulation import Simulation
 from andrea_core.simulator.verdict import Verdict, uniform, verdict
+from andrea_core.simulator.walked import judged
 
 CONTROLS = ("uniform", "proportional", "random")
 """What every race has: no policy is worth its name that does not beat them."""
@@ -191,7 +192,8 @@ def run_heat(ground: Ground, policy: str, seed: int) -> Heat | str:
             director=attrs.evolve(simulation.director, scenario=loaded.scenario),
             learner=attrs.evolve(simulation.learner, seed=seed),
         )
-        return Heat(policy, seed, verdict(simulation.truth, optimum, seeded.run()))
+        trace = seeded.run()
+        return Heat(policy, seed, verdict(simulation.truth, judged(seeded, optimum, trace), trace))
     except AndreaError as error:
         return f"policy {policy}, seed {seed}: {error}"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+import zarr
 
 from andrea_core.plan import Plan, probe_names
 from andrea_core.progress import Progress
@@ -16,12 +17,14 @@ from andrea_core.runs.simulated import SIMULATED
 from andrea_core.simulator.optimum import Optimum, reached
 from andrea_core.simulator.place import new_record
 from andrea_core.simulator.simulation import HELDOUT, Done, Simulation, Trace
+from andrea_core.simulator.truth import Truth
 from andrea_core.simulator.verdict import uniform
+from andrea_core.simulator.walked import judged
 from andrea_core.values import Findings
 
 
-def recorded(simulation: Simulation, optimum: Optimum, out: Path | None) -> tuple[Path, Trace]:
-    """Simulate to the end and return the run's folder and its trace; the record names the optimum, too.
+def recorded(simulation: Simulation, optimum: Optimum, out: Path | None) -> tuple[Path, Trace, Optimum]:
+    """Simulate to the end and return the run's folder, its trace and the optimum that it is held to.
 
     The folder comes to be at the end: a simulation of seconds need not survive a crash, and one that fails changes
     nothing. Raises RunError when the folder is in use or holds something else than the same simulation.
@@ -36,7 +39,10 @@ def recorded(simulation: Simulation, optimum: Optimum, out: Path | None) -> tupl
         finally:
             gc.unfreeze()
         record.close()
-    return path, trace
+        held = judged(simulation, optimum, trace)
+        if held is not optimum:
+            zarr.open_group(folder.store, mode="a").attrs["optimum"] = _described(simulation.truth, held)
+    return path, trace, held
 
 
 def facts_of(simulation: Simulation) -> dict[str, Any]:
@@ -68,13 +74,7 @@ def _record(simulation: Simulation, optimum: Optimum, folder: RunFolder) -> Reco
         "stages": [{"name": s.name, "start": s.start, "until": s.until} for s in Plan.of(loaded).stages],
         "epoch_tokens": truth.tokens.tolist(),
         "truth": truth.name,
-        "optimum": {
-            "loss": optimum.loss,
-            "gap": optimum.gap,
-            "uniform": reached(truth, optimum.pieces, uniform(optimum.pieces)),
-            "steps": [piece.until - piece.start for piece in optimum.pieces],
-            "weights": optimum.weights.tolist(),
-        },
+        "optimum": _described(truth, optimum),
     }
     recorder = Recorder(folder.store, attributes, whole=True)
     record = Record(
@@ -84,6 +84,16 @@ def _record(simulation: Simulation, optimum: Optimum, folder: RunFolder) -> Reco
         if name.partition("-")[0] != HELDOUT:
             record.event(0, "probe", f"{name}: not measured, a simulated run has no model to look at")
     return record
+
+
+def _described(truth: Truth, optimum: Optimum) -> dict[str, Any]:
+    return {
+        "loss": optimum.loss,
+        "gap": optimum.gap,
+        "uniform": reached(truth, optimum.pieces, uniform(optimum.pieces)),
+        "steps": [piece.until - piece.start for piece in optimum.pieces],
+        "weights": optimum.weights.tolist(),
+    }
 
 
 def _write(record: Record, done: Done) -> None:

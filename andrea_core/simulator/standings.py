@@ -74,12 +74,13 @@ class Standing:
 def standings(heats: Sequence[Heat], learning: Mapping[str, bool]) -> list[Standing]:
     """Return the policies by mean regret, the best first; every policy has the same seeds."""
     regrets = {name: _column(heats, name, "regret") for name in dict.fromkeys(heat.policy for heat in heats)}
+    losses = {name: _column(heats, name, "loss") for name in regrets}  # what each is held to may differ by the walk
     found = [
         Standing(
             policy=name,
             learns=learning.get(name, False),
             regret=Estimate.of(regret),
-            over_uniform=Estimate.of(regret - regrets[CONTROLS[0]]),
+            over_uniform=Estimate.of(losses[name] - losses[CONTROLS[0]]),
             over_static=Estimate.of(regret - _column(heats, name, "static_regret")),
             to_target=float(np.median(_steps(heats, name))),
             noise=float(np.mean(_column(heats, name, "noise_share"))),

@@ -88,7 +88,7 @@ class Truth:
 
     def borders(self, start: int, until: int) -> list[int]:
         """Return `start`, the steps between at which the teaching changes, and `until`."""
-        return [start, *(change.step for change in self.changes if start < change.step < until), until]
+        return [start, *sorted({change.step for change in self.changes if start < change.step < until}), until]
 
     def advance(self, progress: Vector, tokens: Vector, step: int) -> Vector:
         """Return the progress (steps + 1, K) before the first and after each of several steps.
