@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from andrea_core.cli.arguments import note
+from andrea_core.cli.notes import ignored_reward
 from andrea_core.cli.running import folder_errors, load_scenario, refuse_optimised, scenario_options
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ def simulate(policy: str | None, truth: str, out: Path | None, **options: Any) -
 
     refuse_optimised()
     simulation = Simulation.of(with_policy(policy, options), truth)
+    text = ignored_reward(simulation.loaded)
+    if text is not None:
+        note(f"note: {text}")
     if out is not None:
         with folder_errors(out):
             refuse_other(out, facts_of(simulation))  # before the optimum, which may take seconds

@@ -76,14 +76,10 @@ def fitted(data: Tree, extent: Extent, where: str) -> Truth:
     total = extent.steps * extent.tokens_per_step
     tokens = np.maximum(vector("size") * total, 1.0)
     if (tokens >= MOST).any():
-        raise ScenarioError(
-            f"the truth {where}: size asks for more than 2**62 tokens; it is a part of the run's tokens"
-        )
+        raise ScenarioError(f"the truth {where}: size asks for more than 2**62 tokens; give a part of the run's")
     unit = _number(data.get("unit", 0.001), f"the truth {where}: unit")
     if not 0 < unit * total < math.inf:
-        raise ScenarioError(
-            f"the truth {where}: unit must be greater than 0 and finite (a part of the run), got {unit}"
-        )
+        raise ScenarioError(f"the truth {where}: unit must be greater than 0 and finite, got {unit}")
     truth = Truth(
         name=str(data.get("name", where)),
         floor=floor,
