@@ -77,3 +77,20 @@ def test_weights_that_do_not_fit_are_refused_before_a_folder_is_made(
     assert code == 2
     assert message in err
     assert not (tmp_path / "other").exists()
+
+
+def test_a_damaged_newest_checkpoint_is_passed_over_aloud_and_named_when_it_was_the_last(exported, tmp_path, capfd):
+    checkpoints = sorted((tmp_path / "run" / "checkpoints").glob("step_*"))
+    assert len(checkpoints) > 1
+    (checkpoints[-1] / "manifest.json").unlink()
+    code, _, err = call(capfd, "export", tmp_path / "run", "--out", tmp_path / "again")
+    assert code == 0
+    assert "passed over: " in err
+    assert checkpoints[-1].name in err
+
+    for one in checkpoints[:-1]:
+        (one / "manifest.json").unlink()
+    code, _, err = call(capfd, "export", tmp_path / "run", "--out", tmp_path / "never")
+    assert code == 2
+    assert "has no valid checkpoint: " in err
+    assert "manifest.json" in err

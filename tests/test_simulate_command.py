@@ -68,6 +68,28 @@ def test_the_policy_may_be_another_one_with_settings(scenario, tmp_path):
     assert "gamma = 0.5" in (tmp_path / "run" / "scenario.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("policy", "ignored"), [("odm", True), ("odm,signal=reward", False), ("ucb1", False), ("uniform", False)]
+)
+def test_a_reward_that_the_policy_does_not_read_is_noted(scenario, tmp_path, capsys, policy, ignored):
+    name, _, setting = policy.partition(",")
+    options = ("--set", f"policy={{use='{name}'}}", *(("--set", f"policy.{setting}") if setting else ()))
+    words = "learns from a signal of its own: the reward improvement is recorded, but moves no weight"
+
+    assert andrea("show", scenario, *options) == 0
+    assert (words in capsys.readouterr().out) == ignored
+    assert andrea("simulate", scenario, "--out", tmp_path / "run", *options) == 0
+    assert (words in capsys.readouterr().err) == ignored
+
+
+@pytest.mark.parametrize("command", ["run", "eval", "generate"])
+def test_more_threads_than_a_machine_may_start_are_refused(scenario, capsys, command):
+    assert andrea(command, scenario.parent if command != "run" else scenario, "--threads", 10**9) == 2
+    said = capsys.readouterr().err
+    assert "--threads" in said
+    assert "1000000000 is not in the range" in said
+
+
 def test_a_race_prints_a_table_and_writes_it(scenario, tmp_path, capsys):
     out = tmp_path / "race"
 

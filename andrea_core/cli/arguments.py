@@ -1,6 +1,7 @@
 """Arguments of the command line that click takes too easily: numbers that are none, and bytes that are no text."""
 
 import math
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,3 +37,12 @@ def refuse_undecodable(arguments: Sequence[str]) -> None:
 
 def _from_bytes(argument: str) -> bool:
     return all(not "\ud800" <= sign <= "\udfff" or "\udc80" <= sign <= "\udcff" for sign in argument)
+
+
+THREADS = click.IntRange(min=1, max=max(64, 4 * (os.cpu_count() or 1)))
+"""Threads on the CPU: far more than it has cores make nothing faster, and the system may refuse them in mid-run."""
+
+
+def note(text: str) -> None:
+    """Print a line on the error stream."""
+    click.echo(text, err=True)

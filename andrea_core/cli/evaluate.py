@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from andrea_core.cli.arguments import THREADS, note
+
 if TYPE_CHECKING:
     from andrea_core.runs.evaluation import Score
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Held-out tokens of each source, at most.",
 )
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads (default: PyTorch's choice).")
+@click.option("--threads", type=THREADS, metavar="N", help="CPU threads (default: PyTorch's choice).")
 @click.option("--at", "step", type=click.IntRange(min=0), metavar="STEP", help="The checkpoint (default: the newest).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def evaluate(
@@ -41,10 +43,10 @@ def evaluate(
     if threads is not None:
         set_threads(threads)
     if texts:
-        model, tokenizer, step = trained_model_at(folder, step)
+        model, tokenizer, step = trained_model_at(folder, step, note)
         scores = [score_file(model, tokenizer, path) for path in texts]
     else:
-        step, scores = score_heldout(folder, step, tokens)
+        step, scores = score_heldout(folder, step, tokens, note)
     click.echo(_as_json(step, scores) if as_json else _as_table(step, scores))
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from andrea_core.cli.arguments import note
+
 
 @click.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path, file_okay=False))
@@ -18,5 +20,5 @@ def export(folder: Path, form: str, out: Path | None, step: int | None) -> None:
     from andrea_core.runs.export import export as write
 
     target = out or folder.resolve().with_name(f"{folder.resolve().name}-{form}")
-    names = write(folder, target, step)
+    names = write(folder, target, step, note)
     click.echo(f"{target}: {', '.join(names)}")

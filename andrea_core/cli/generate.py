@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from andrea_core.cli.arguments import FiniteRange
+from andrea_core.cli.arguments import THREADS, FiniteRange, note
 
 if TYPE_CHECKING:
     from andrea_core.data.tokenizer import Tokenizer
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--top-k", type=click.IntRange(min=1), help="Choose among the k likeliest tokens.")
 @click.option("--top-p", type=FiniteRange(min=0, max=1, min_open=True), help="Choose among the likeliest mass p.")
 @click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPU threads.")
+@click.option("--threads", type=THREADS, default=1, show_default=True, help="CPU threads.")
 @click.option("--at", "step", type=click.IntRange(min=0), metavar="STEP", help="The checkpoint (default: the newest).")
 def generate(
     folder: Path,
@@ -39,7 +39,7 @@ def generate(
     from andrea_core.runs.trained import set_threads, trained_model
 
     set_threads(threads)  # one token at a time has too little work for more than one
-    model, tokenizer = trained_model(folder, step)
+    model, tokenizer = trained_model(folder, step, note)
     sampling = Sampling(temperature, top_k or 0, top_p or 1.0)
     for number, prompt in enumerate(prompts or ("",)):
         start = [tokenizer.separator, *map(int, tokenizer.encode(prompt))]

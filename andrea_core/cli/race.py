@@ -1,6 +1,8 @@
 """`andrea race`: policies against each other and against the controls, on a learner of known truth."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +11,13 @@ import click
 from andrea_core.cli.running import scenario_options
 
 if TYPE_CHECKING:
+    from andrea_core.scenario import Loaded
     from andrea_core.simulator.race import Ground, Heat
     from andrea_core.simulator.standings import Standing
 
+FAILED = 1
+RUNS = "runs.csv"
+_SEEDS, _JOBS = click.IntRange(min=1, max=10_000), click.IntRange(min=1, max=256)
 _FOLDER = click.Path(path_type=Path)
 
 
@@ -20,7 +26,7 @@ _FOLDER = click.Path(path_type=Path)
 @click.option(
     "--policies", required=True, metavar="A,B,...", help='Policies: names, or ucb1(c=2); "scenario" is its own.'
 )
-@click.option("--seeds", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Runs a policy.")
+@click.option("--seeds", type=_SEEDS, default=20, show_default=True, metavar="N", help="Runs a policy.")
 @click.option(
     "--truth",
     metavar="NAME|FILE",
@@ -28,74 +34,124 @@ _FOLDER = click.Path(path_type=Path)
     show_default=True,
     help="transfer, forgetting, noise, unlearnable, change_points, vertex_trap, or a TOML file.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Processes.")
+@click.option("--jobs", type=_JOBS, default=1, show_default=True, metavar="N", help="Processes.")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Where table and figure go (default: races/NAME-TRUTH-TIME).")
-def race(policies: str, seeds: int, truth: str, jobs: int, out: Path | None, **options: Any) -> None:
+def race(policies: str, seeds: int, truth: str, jobs: int, out: Path | None, **options: Any) -> int:
     """Simulate SCENARIO under each policy with the same seeds, and print the table of regrets as Markdown.
 
     Always among them: uniform, proportional and random weights, and for each run a static one at its own mean weights.
+    A policy that fails on the way is a row with the reason, and the exit code is then 1; the others are kept.
     """
-    from andrea_core.simulator.race import Ground, entrants, learns, listed, race as raced
-    from andrea_core.simulator.standings import standings
+    from andrea_core.simulator.race import Ground, check, entrants, listed
 
     asked = listed(policies)
     if not all(asked):
         raise click.UsageError(f"--policies {policies!r}: write names with commas between them, for example ucb1,exp3")
     seed = options.pop("seed")
     ground = Ground(truth=truth, **options)
-    names = entrants(asked)
-    loaded = {name: ground.loaded(name) for name in names}
-    first = next(iter(loaded.values())).scenario.seed if seed is None else seed
-    began = time.monotonic()
-    heats = raced(ground, names, range(first, first + seeds), jobs=jobs, tell=_counter(len(names) * seeds))
+    loaded = check(ground, entrants(asked))
+    scenario = next(iter(loaded.values())).scenario
+    first = _seed(scenario.seed if seed is None else seed, seeds)
+    with new_place(out or Path("races") / _folder_name(scenario.name, truth)) as folder:
+        return _raced(ground, loaded, range(first, first + seeds), jobs, folder)
+
+
+def _raced(ground: "Ground", loaded: "dict[str, Loaded]", seeds: range, jobs: int, folder: Path) -> int:
+    """Run all heats, print and write what they come to; return the exit code."""
+    from andrea_core.simulator.race import learns, race as raced
+    from andrea_core.simulator.standings import standings
+
+    began, failed = time.monotonic(), dict[str, str]()
+    tell = _Told(folder / RUNS, len(loaded) * len(seeds))
+    heats = raced(ground, list(loaded), seeds, jobs=jobs, tell=tell, failed=failed.__setitem__)
     rows = standings(heats, {name: learns(one) for name, one in loaded.items()})
-    scenario = loaded[names[0]].scenario
-    _tell(rows, f"{scenario.name}, truth {truth}", scenario.run.steps, seeds)
+    scenario = next(iter(loaded.values())).scenario
+    text = _text(rows, f"{scenario.name}, truth {ground.truth}", scenario.run.steps, len(seeds), failed)
+    click.echo(text, nl=False)
     click.echo(f"{len(heats)} runs in {time.monotonic() - began:.0f} s", err=True)
-    _write(out or Path("races") / _folder_name(scenario.name, truth), ground, heats, rows)
+    _write(folder, ground, heats, rows, text, failed)
+    for name, reason in failed.items():
+        click.echo(f"failed: {name}: {reason}", err=True)
+    return FAILED if failed else 0
 
 
-def _counter(total: int) -> Any:
-    """Return what says on the error stream how far a race is, a line each tenth."""
-    done = 0
-
-    def tell(_heat: "Heat") -> None:
-        nonlocal done
-        done += 1
-        if done * 10 // total > (done - 1) * 10 // total:
-            click.echo(f"{done} of {total} runs", err=True)
-
-    return tell
+def _seed(first: int, count: int) -> int:
+    """Return the first seed; refuse seeds that a scenario's own could not be."""
+    if abs(first) + count > 2**63:
+        raise click.UsageError(f"--seed {first}: the seeds of a race lie between -2**63 and 2**63; take a smaller one")
+    return first
 
 
-def _tell(rows: "list[Standing]", what: str, steps: int, seeds: int) -> None:
+@contextmanager
+def new_place(folder: Path) -> Iterator[Path]:
+    """Make a race's folder, refuse one with something in it; a race that ends before its first heat leaves none."""
+    from andrea_core.errors import RunError
+    from andrea_core.runs.files import disk_errors
+
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    with disk_errors(str(folder)):
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise RunError(f"{folder} is not empty; a race is not written over anything: name a new folder with --out")
+    try:
+        yield folder
+    finally:
+        for place in made:
+            with suppress(OSError):  # it holds what was done
+                place.rmdir()
+
+
+class _Told:
+    """Writes each run down as it ends, so that nothing done is lost; says how far the race is, a line each tenth."""
+
+    def __init__(self, path: Path, total: int) -> None:
+        self.path, self.total, self.done = path, total, 0
+
+    def __call__(self, heat: "Heat") -> None:
+        from andrea_core.runs.files import disk_errors
+        from andrea_core.simulator.standings import as_csv
+
+        head, _, row = as_csv([heat]).partition("\n")
+        with disk_errors(str(self.path)), self.path.open("a", encoding="utf-8") as file:
+            file.write(row if self.done else f"{head}\n{row}")
+        self.done += 1
+        if self.done * 10 // self.total > (self.done - 1) * 10 // self.total:
+            click.echo(f"{self.done} of {self.total} runs", err=True)
+
+
+def _text(rows: "list[Standing]", what: str, steps: int, seeds: int, failed: "dict[str, str]") -> str:
+    """Return the race as Markdown: a heading, what it measures, the table, a sentence."""
     from andrea_core.simulator.standings import LEVEL, markdown, summary
 
     interval = f", ± {100 * LEVEL:.0f} % intervals (Student's t; of paired differences where two are compared)"
-    click.echo(f"{what}: {steps:,} steps, {seeds} seeds; thousandths of a nat a token{interval if seeds > 1 else ''}\n")
-    click.echo(markdown(rows))
-    click.echo(summary(rows))
+    about = f"{steps:,} steps, {seeds} seeds; thousandths of a nat a token{interval if seeds > 1 else ''}"
+    return f"# Race: {what}\n\n{about}\n\n{markdown(rows, failed)}\n{summary(rows)}\n"
 
 
-def _write(folder: Path, ground: "Ground", heats: "list[Heat]", rows: "list[Standing]") -> None:
+def _write(
+    folder: Path,
+    ground: "Ground",
+    heats: "list[Heat]",
+    rows: "list[Standing]",
+    text: str,
+    failed: "dict[str, str]",
+) -> None:
     """Write every run as CSV, the table as JSON and Markdown, and the figure."""
-    from andrea_core.runs.files import disk_errors, write_text
+    from andrea_core.runs.files import write_text
     from andrea_core.simulator.forest import forest
-    from andrea_core.simulator.standings import as_csv, as_json, markdown
+    from andrea_core.simulator.standings import as_csv, as_json
 
     seeds = sorted({heat.seed for heat in heats})
     facts = {"scenario": ground.scenario.name, "profile": ground.profile, "truth": ground.truth, "seeds": seeds}
     title = f"{ground.scenario.stem}, truth {Path(ground.truth).stem}, {len(seeds)} seeds"
     files = {
-        "runs.csv": as_csv(heats),
-        "race.json": as_json(rows, facts),
-        "race.md": markdown(rows),
+        RUNS: as_csv(heats),
+        "race.json": as_json(rows, {**facts, "failed": failed}),
+        "race.md": text,
         "race.svg": forest(rows, title),
     }
-    with disk_errors(str(folder)):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            write_text(folder / name, text)
+    for name, content in files.items():
+        write_text(folder / name, content)
     click.echo(f"race    {folder}\nfigure  {folder / 'race.svg'}")
 
 

@@ -48,7 +48,9 @@ def replay(
     recorded = Recorded.of(open_run(folder))
     for text in changed_plugins(facts, own.catalogue):
         click.echo(f"note: {text}", err=True)
-    click.echo(_heading(recorded, asked))
+    for text in recorded.shorter:
+        click.echo(f"note: {text}", err=True)
+    click.echo(_heading(recorded, own))
     return _own(own, recorded, facts, out) if asked.text == own.text else _other(asked, own, recorded, out)
 
 
@@ -60,7 +62,9 @@ def _own(own: "Loaded", recorded: "Recorded", facts: dict[str, Any], out: Path |
     verdict = verdict_of(recorded, phases)
     _save(Walk.of(recorded, phases), own, recorded, out, off_policy=False)
     if verdict.first is None:
-        click.echo(f"reproduced: all {verdict.phases} phases, bit for bit (regions, weights, rows, debts, rewards)")
+        which = f"the first {verdict.phases} phases, as far as all arrays reach" if recorded.shorter else None
+        which = which or f"all {verdict.phases} phases"
+        click.echo(f"reproduced: {which}, bit for bit (regions, weights, rows, debts, rewards)")
         return 0
     for line in (*_differences(verdict), *_machines(recorded, facts)):
         click.echo(line)
@@ -124,8 +128,9 @@ def _machines(recorded: "Recorded", facts: dict[str, Any]) -> list[str]:
     from andrea_core.runs.cpu import cpu_type
     from andrea_core.runs.folder import versions
 
-    cpus = [str(cpu) for cpu in recorded.run.attributes.get("cpus", ["an unknown processor"])]
-    old, new = facts.get("versions", {}), versions()
+    cpus, old, new = recorded.run.attributes.get("cpus"), facts.get("versions"), versions()
+    cpus = [str(cpu) for cpu in cpus] if isinstance(cpus, list) else ["an unknown processor"]
+    old = old if isinstance(old, dict) else {}
     other = [
         f"{name} {old.get(name, '?')} then, {version} now" for name, version in new.items() if old.get(name) != version
     ]

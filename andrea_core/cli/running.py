@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from andrea_core.cli.arguments import THREADS
+
 if TYPE_CHECKING:
     from andrea_core.experiment import Experiment
     from andrea_core.scenario import Loaded
@@ -44,7 +46,7 @@ def shaping_options(command: Any) -> Any:
 @click.command()
 @scenario_options
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), default="auto", show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads (default: PyTorch's choice).")
+@click.option("--threads", type=THREADS, metavar="N", help="CPU threads (default: PyTorch's choice).")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="The run's own folder (default: runs/NAME-TIME).")
 def run(device: str, threads: int | None, out: Path | None, **options: Any) -> int:
     """Train SCENARIO, a TOML file, and write a run folder with its record, checkpoints and report."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from andrea_core.cli.notes import ignored_reward
 from andrea_core.cli.running import load_scenario, scenario_options
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ def show(scenario: Path, toml: bool, **options: Any) -> None:
     click.echo(f"# digest {loaded.digest}")
     for line in outlook(loaded, plan):
         click.echo(f"# {line}")
+    text = ignored_reward(loaded)
+    if text is not None:
+        click.echo(f"# note: {text}")
     plan.check()
 
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from andrea_core.cli.arguments import note
+from andrea_core.cli.notes import ignored_reward
 from andrea_core.cli.running import folder_errors, load_scenario, refuse_optimised, scenario_options
 
 if TYPE_CHECKING:
@@ -34,15 +36,22 @@ def simulate(policy: str | None, truth: str, out: Path | None, **options: Any) -
     Prints regret against the best weights that the regions allow, and writes a run folder that every command opens.
     """
     from andrea_core.simulator.optimum import pieces_of, solve
-    from andrea_core.simulator.recording import recorded
+    from andrea_core.simulator.place import refuse_other
+    from andrea_core.simulator.recording import facts_of, recorded
     from andrea_core.simulator.simulation import Simulation
     from andrea_core.simulator.verdict import verdict
 
     refuse_optimised()
     simulation = Simulation.of(with_policy(policy, options), truth)
+    text = ignored_reward(simulation.loaded)
+    if text is not None:
+        note(f"note: {text}")
+    if out is not None:
+        with folder_errors(out):
+            refuse_other(out, facts_of(simulation))  # before the optimum, which may take seconds
     optimum = solve(simulation.truth, pieces_of(simulation.loaded, simulation.truth, simulation.tokens_per_step))
     with folder_errors(out or Path("runs")):
-        folder, trace = recorded(simulation, optimum, out)
+        folder, trace, optimum = recorded(simulation, optimum, out)
     _tell(simulation, optimum, trace, verdict(simulation.truth, optimum, trace))
     _show(folder)
 

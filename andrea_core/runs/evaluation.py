@@ -13,6 +13,7 @@ from andrea_core.values import Integers, Vector
 
 if TYPE_CHECKING:
     from andrea_core.model.gpt import GPT
+    from andrea_core.runs.trained import Tell
 
 
 @attrs.frozen
@@ -37,8 +38,10 @@ class Score:
         return cls(name, len(losses), size, float(losses.mean()) if len(losses) else math.nan, bits)
 
 
-def score_heldout(folder: Path, step: int | None, max_tokens: int) -> tuple[int, list[Score]]:
+def score_heldout(folder: Path, step: int | None, max_tokens: int, tell: "Tell" = str) -> tuple[int, list[Score]]:
     """Return the step of the checkpoint and the scores of a run's sources on at most `max_tokens` tokens of each.
+
+    `tell` is given a line for each damaged checkpoint that was passed over.
 
     Raises RunError, CorpusError: no such run or checkpoint, text that is no longer what the run was trained with.
     """
@@ -46,7 +49,7 @@ def score_heldout(folder: Path, step: int | None, max_tokens: int) -> tuple[int,
     from andrea_core.model.view import ModelView
     from andrea_core.runs.trained import trained_model_at
 
-    model, tokenizer, step = trained_model_at(folder, step)
+    model, tokenizer, step = trained_model_at(folder, step, tell)
     view = ModelView(model, corpus_of(folder), step)
     scores = []
     for index, name in enumerate(view.sources):

@@ -8,12 +8,13 @@ from typing import Any
 from andrea_core.data.hf_tokenizer import tokenizer_config, tokenizer_json
 from andrea_core.errors import RunError
 from andrea_core.runs.files import disk_errors, whole_folder
-from andrea_core.runs.trained import trained_model
+from andrea_core.runs.trained import Tell, trained_model
 
 
-def export(folder: Path, out: Path, step: int | None = None) -> list[str]:
+def export(folder: Path, out: Path, step: int | None = None, tell: Tell = str) -> list[str]:
     """Write the run in `folder`, at a checkpoint (the newest when none is named), as the new folder `out`.
 
+    `tell` is given a line for each damaged checkpoint that was passed over.
     Returns the names of the files. The folder appears whole or not at all. Raises RunError when it exists, or when the
     model is none that `GPT2LMHeadModel` can be.
     """
@@ -23,7 +24,7 @@ def export(folder: Path, out: Path, step: int | None = None) -> list[str]:
 
     if out.exists():
         raise RunError(f"{out} exists already; name a folder that does not, with --out")
-    model, tokenizer = trained_model(folder, step)
+    model, tokenizer = trained_model(folder, step, tell)
     ends = {"bos_token_id": tokenizer.separator, "eos_token_id": tokenizer.separator}
     tables = {
         "config.json": config_of(model, tokenizer.separator),

@@ -15,12 +15,13 @@ from filelock import FileLock, Timeout
 from andrea_core.errors import RunError
 from andrea_core.runs.checkpoint import CheckpointFolder
 from andrea_core.runs.files import disk_errors, write_text
+from andrea_core.runs.simulated import refuse_simulated
 from andrea_core.runs.soundness import RESTORE
 
 SCENARIO, STORE, FACTS, REPORT = "scenario.toml", "run.zarr", "run.json", "report.html"
 TOKENIZER = "tokenizer.json"
 _LOCK = ".lock"
-_MOST_THREADS = 4096
+_MOST_THREADS = 1024
 
 
 def _is_plugin(value: Any) -> bool:
@@ -79,6 +80,7 @@ class RunFolder:
     def open(cls, path: Path) -> "RunFolder":
         """Lock an existing run folder; raises RunError when it is none, is in use, or is damaged."""
         require_run(path)
+        refuse_simulated(path, "there is nothing to go on from; to have it again, use `andrea simulate`")
         folder = cls._lock(path)
         try:
             check_scenario(path, folder.facts()["digest"])
@@ -91,7 +93,7 @@ class RunFolder:
 
     @classmethod
     def _lock(cls, path: Path) -> "RunFolder":
-        return cls(path, _locked(path), CheckpointFolder(path / "checkpoints"))
+        return cls(path, locked(path), CheckpointFolder(path / "checkpoints"))
 
     @property
     def store(self) -> Path:
@@ -179,6 +181,7 @@ def _refuse_other_run(folder: RunFolder, digest: str) -> None:
         if rest - {_LOCK, "checkpoints"} or folder.checkpoints.steps():
             raise RunError(f"{path} is not empty and holds no run; name another folder with --out")
         return
+    refuse_simulated(path, "its record would be lost under a trained run")
     if read_facts(path)["digest"] != digest:
         raise RunError(f"{path} holds a run of another scenario; name another folder with --out")
     step, _ = folder.checkpoints.newest_valid()
@@ -189,7 +192,8 @@ def _refuse_other_run(folder: RunFolder, digest: str) -> None:
         )
 
 
-def _locked(path: Path) -> FileLock:
+def locked(path: Path) -> FileLock:
+    """Return the lock of a folder, held; raises RunError when another process holds it, or it cannot be had."""
     lock = FileLock(path / _LOCK)
     try:
         lock.acquire(blocking=False)

@@ -12,7 +12,7 @@ import zarr
 
 from andrea_core.errors import RunError
 from andrea_core.runs.soundness import check_descriptions, readable
-from andrea_core.runs.table import Array, Named, Table
+from andrea_core.runs.table import Array, Named, Table, members
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +136,11 @@ class Run:
         from andrea_core.runs.frames import frame
 
         return frame(self, what)
+
+    def stored(self, path: str) -> Mapping[str, "zarr.Array[Any]"]:
+        """Return a group's arrays as they lie on disk, neither cut to the shortest nor read; none if it is absent."""
+        group = self._group(path)
+        return {} if group is None else members(group)
 
     def _group(self, path: str) -> zarr.Group | None:
         with readable(f"{self.folder / STORE / path}"):

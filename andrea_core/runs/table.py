@@ -29,7 +29,7 @@ class Table(Mapping[str, Array]):
 
         An array grows before it is filled: last rows in which one of the `never_blank` is all 0 or NaN are none.
         """
-        found = {} if group is None else _members(group)
+        found = {} if group is None else members(group)
         self._arrays = {name: found[name] for name in sorted(found) if found[name].ndim and found[name].shape[0]}
         self._known = known
         self._cache: dict[str, Array] = {}
@@ -87,7 +87,8 @@ class Table(Mapping[str, Array]):
         return [names[i] if 0 <= i < len(names) else str(i) for i in map(int, self[array])]
 
 
-def _members(group: zarr.Group) -> dict[str, zarr.Array[Any]]:
+def members(group: zarr.Group) -> dict[str, zarr.Array[Any]]:
+    """Return a group's arrays by name, as they are on disk; raises RunError, naming it, for a torn description."""
     if isinstance(group.store, LocalStore):
         check_descriptions(group.store.root / group.path)
     with readable(group.store_path):

@@ -61,8 +61,9 @@ def stage_means(spans: Sequence[tuple[str, float]], weights: Vector) -> dict[str
 def pieces_of(loaded: Loaded, truth: Truth, tokens_per_step: int) -> tuple[Piece, ...]:
     """Return the pieces of a scenario: cut where a stage ends, where the truth changes, and where bounds move.
 
-    Constraint sets that follow the walk (the weights in force, passes over a source) are left out, and a curriculum
-    that reacts ends its stages as late as it may: then the optimum is a bound that no policy need be able to reach.
+    Constraint sets that follow the walk (the weights in force, passes over a source) are left out. A curriculum that
+    reacts and bounds that move within phases make of a run something else than the plan: `walked.judged` solves those
+    anew.
     """
     plan = Plan.of(loaded)
     spans = [
@@ -72,7 +73,7 @@ def pieces_of(loaded: Loaded, truth: Truth, tokens_per_step: int) -> tuple[Piece
         for a, b in _pairs(truth.borders(start, until))
     ]
     ends = [spans[i + 1][2] if i + 1 < len(spans) else plan.stages[-1].until for i in range(len(spans))]
-    gains = _gains(truth, [(span[2], end) for span, end in zip(spans, ends, strict=True)], tokens_per_step)
+    gains = gains_of(truth, [(span[2], end) for span, end in zip(spans, ends, strict=True)], tokens_per_step)
     return tuple(
         Piece(stage.name, a, end, region, gain)
         for (stage, region, a, _), end, gain in zip(spans, ends, gains, strict=True)
@@ -90,7 +91,7 @@ def _regions(plan: Plan, stage: Stage) -> list[tuple[Region, int, int]]:
     return [(plan.region(still, (a + b) // 2, fixed), a, b) for a, b in _pairs(borders)]
 
 
-def _gains(truth: Truth, spans: Sequence[tuple[int, int]], tokens_per_step: int) -> list[Vector]:
+def gains_of(truth: Truth, spans: Sequence[tuple[int, int]], tokens_per_step: int) -> list[Vector]:
     """Return the progress (K, K) left at the end by each span's weights: what is trained early is partly forgotten."""
     end, kept = spans[-1][1], truth.retention
     gains = []

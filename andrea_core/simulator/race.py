@@ -1,7 +1,8 @@
 """Races policies over the same seeds: every policy, the controls, and each policy's own mix without its order."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from multiprocessing import get_context
@@ -15,6 +16,7 @@ from andrea_core.scenario import Loaded, load
 from andrea_core.simulator.optimum import Optimum, ended, pieces_of, solve
 from andrea_core.simulator.simulation import Simulation
 from andrea_core.simulator.verdict import Verdict, uniform, verdict
+from andrea_core.simulator.walked import judged
 
 CONTROLS = ("uniform", "proportional", "random")
 """What every race has: no policy is worth its name that does not beat them."""
@@ -71,10 +73,23 @@ def chosen(policy: str, loading: Callable[[str], Loaded]) -> Loaded:
     if not found:
         raise ScenarioError(f"policy {policy!r}: write a name, or a name with settings, for example ucb1(c=2)")
     name, settings = found[1], f", {found[2]}" if found[2] else ""
+    _refuse_syntax(policy, f'{{use="{name}"{settings}}}')
     try:
         return loading(f'policy={{use="{name}"{settings}}}')
     except AndreaError as error:
         raise ScenarioError(f"policy {policy}: {str(error).removeprefix('--set: ')}") from error
+
+
+def _refuse_syntax(policy: str, table: str) -> None:
+    """Raise ScenarioError, with what the parser says, for settings in brackets that are no TOML."""
+    try:
+        tomllib.loads(f"policy = {table}")
+    except tomllib.TOMLDecodeError as error:
+        where = f" ({str(error).partition(' (at ')[0]})"
+        raise ScenarioError(
+            f"policy {policy}: what stands in its brackets is no TOML{where}; write key = value pairs with commas "
+            'between them, texts in quotes: ucb1(c=2), odm(mode="exp3")'
+        ) from None
 
 
 def listed(policies: str) -> list[str]:
@@ -103,6 +118,23 @@ def entrants(asked: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*asked, *CONTROLS]))
 
 
+def check(ground: Ground, policies: Sequence[str]) -> dict[str, Loaded]:
+    """Return the scenario under each policy; raises AndreaError, with the policy's name, for one that cannot start.
+
+    Its settings are read and it is started once, which is all that can be known before it runs.
+    """
+    return {policy: _started(ground, policy) for policy in policies}
+
+
+def _started(ground: Ground, policy: str) -> Loaded:
+    loaded = ground.loaded(policy)
+    try:
+        Simulation.of(loaded, ground.truth).director.start()
+    except AndreaError as error:
+        raise ScenarioError(f"policy {policy}: {error}") from error
+    return loaded
+
+
 def race(
     ground: Ground,
     policies: Sequence[str],
@@ -110,36 +142,43 @@ def race(
     *,
     jobs: int = 1,
     tell: Callable[[Heat], None] = lambda heat: None,
+    failed: Callable[[str, str], None] | None = None,
 ) -> list[Heat]:
     """Run every policy under every seed and return the heats, by policy, then seed; `tell` is given each as it ends.
 
-    Raises AndreaError, with the policy's name, as soon as one cannot run. The result does not depend on `jobs`.
+    A policy that cannot run to its end is left out, all its seeds, and `failed` is given its name and the first
+    reason. Without `failed`, and for the control that all are compared with, it raises AndreaError with the policy's
+    name. The result does not depend on `jobs`.
     """
     tasks = [(policy, seed) for policy in policies for seed in seeds]
-    found = {}
-    for heat in _heats(ground, tasks, jobs):
-        found[heat.policy, heat.seed] = heat
-        tell(heat)
-    return [found[task] for task in tasks]
+    found: dict[tuple[str, int], Heat] = {}
+    out: set[str] = set()
+    for task, heat in _heats(ground, tasks, jobs, out):
+        if isinstance(heat, Heat):
+            found[task] = heat
+            tell(heat)
+        elif failed is None or task[0] == CONTROLS[0]:
+            raise AndreaError(heat)
+        elif task[0] not in out:
+            out.add(task[0])
+            failed(task[0], heat)
+    return [found[task] for task in tasks if task[0] not in out]
 
 
-def _heats(ground: Ground, tasks: Sequence[tuple[str, int]], jobs: int) -> Iterator[Heat]:
+def _heats(
+    ground: Ground, tasks: Sequence[tuple[str, int]], jobs: int, out: Container[str]
+) -> Iterator[tuple[tuple[str, int], Heat | str]]:
+    """Yield what becomes of each task; those of policies that are `out` are not begun where that can be helped."""
     if jobs == 1:
-        yield from (_checked(run_heat(ground, *task)) for task in tasks)
+        yield from ((task, run_heat(ground, *task)) for task in tasks if task[0] not in out)
         return
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(run_heat, ground, *task) for task in tasks]
+        waiting = {pool.submit(run_heat, ground, *task): task for task in tasks}
         try:
             for done in as_completed(waiting):
-                yield _checked(done.result())
+                yield waiting[done], done.result()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _checked(found: Heat | str) -> Heat:
-    if isinstance(found, str):
-        raise AndreaError(found)
-    return found
 
 
 def run_heat(ground: Ground, policy: str, seed: int) -> Heat | str:
@@ -153,7 +192,8 @@ def run_heat(ground: Ground, policy: str, seed: int) -> Heat | str:
             director=attrs.evolve(simulation.director, scenario=loaded.scenario),
             learner=attrs.evolve(simulation.learner, seed=seed),
         )
-        return Heat(policy, seed, verdict(simulation.truth, optimum, seeded.run()))
+        trace = seeded.run()
+        return Heat(policy, seed, verdict(simulation.truth, judged(seeded, optimum, trace), trace))
     except AndreaError as error:
         return f"policy {policy}, seed {seed}: {error}"
 

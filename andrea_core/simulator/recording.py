@@ -2,53 +2,62 @@
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
+import zarr
 
 from andrea_core.plan import Plan, probe_names
 from andrea_core.progress import Progress
 from andrea_core.record import Record
-from andrea_core.runs.files import disk_errors, remove
 from andrea_core.runs.folder import RunFolder, new_name
 from andrea_core.runs.recorder import Recorder
+from andrea_core.runs.simulated import SIMULATED
 from andrea_core.simulator.optimum import Optimum, reached
+from andrea_core.simulator.place import new_record
 from andrea_core.simulator.simulation import HELDOUT, Done, Simulation, Trace
+from andrea_core.simulator.truth import Truth
 from andrea_core.simulator.verdict import uniform
+from andrea_core.simulator.walked import judged
 from andrea_core.values import Findings
 
-DEVICE = "simulated"
-"""What `run.json` names as the device of a run without a model."""
 
+def recorded(simulation: Simulation, optimum: Optimum, out: Path | None) -> tuple[Path, Trace, Optimum]:
+    """Simulate to the end and return the run's folder, its trace and the optimum that it is held to.
 
-def recorded(simulation: Simulation, optimum: Optimum, out: Path | None) -> tuple[Path, Trace]:
-    """Simulate to the end and return the run's folder and its trace; the record names the optimum, too.
-
-    The record is written at the end: a simulation of seconds need not survive a crash. Raises RunError when the folder
-    is in use or holds something else.
+    The folder comes to be at the end: a simulation of seconds need not survive a crash, and one that fails changes
+    nothing. Raises RunError when the folder is in use or holds something else than the same simulation.
     """
     loaded = simulation.loaded
-    facts = {
+    path = out or Path("runs") / new_name(f"{loaded.scenario.name}-simulated")
+    with new_record(path, loaded.text, facts_of(simulation)) as folder:
+        record = _record(simulation, optimum, folder)
+        gc.freeze()
+        try:
+            trace = simulation.run(lambda done: _write(record, done), lambda step, found: _look(record, step, found))
+        finally:
+            gc.unfreeze()
+        record.close()
+        held = judged(simulation, optimum, trace)
+        if held is not optimum:
+            zarr.open_group(folder.store, mode="a").attrs["optimum"] = _described(simulation.truth, held)
+    return path, trace, held
+
+
+def facts_of(simulation: Simulation) -> dict[str, Any]:
+    """Return what `run.json` says of a simulation."""
+    loaded = simulation.loaded
+    return {
         "digest": loaded.digest,
         "plugins": [attrs.asdict(plugin) for plugin in loaded.catalogue.active],
-        "device": DEVICE,
+        "device": SIMULATED,
         "threads": 1,
         "corpus": {},
         "tokenizer": "",
         "truth": simulation.truth.name,
+        "truth_digest": simulation.truth.digest,
     }
-    folder = RunFolder.create(out or Path("runs") / new_name(f"{loaded.scenario.name}-simulated"), loaded.text, facts)
-    try:
-        with disk_errors(str(folder.path)):
-            remove(folder.store)
-        record = _record(simulation, optimum, folder)
-        gc.freeze()
-        trace = simulation.run(lambda done: _write(record, done), lambda step, found: _look(record, step, found))
-        record.close()
-    finally:
-        gc.unfreeze()
-        folder.release()
-    return folder.path, trace
 
 
 def _record(simulation: Simulation, optimum: Optimum, folder: RunFolder) -> Record:
@@ -65,13 +74,7 @@ def _record(simulation: Simulation, optimum: Optimum, folder: RunFolder) -> Reco
         "stages": [{"name": s.name, "start": s.start, "until": s.until} for s in Plan.of(loaded).stages],
         "epoch_tokens": truth.tokens.tolist(),
         "truth": truth.name,
-        "optimum": {
-            "loss": optimum.loss,
-            "gap": optimum.gap,
-            "uniform": reached(truth, optimum.pieces, uniform(optimum.pieces)),
-            "steps": [piece.until - piece.start for piece in optimum.pieces],
-            "weights": optimum.weights.tolist(),
-        },
+        "optimum": _described(truth, optimum),
     }
     recorder = Recorder(folder.store, attributes, whole=True)
     record = Record(
@@ -81,6 +84,16 @@ def _record(simulation: Simulation, optimum: Optimum, folder: RunFolder) -> Reco
         if name.partition("-")[0] != HELDOUT:
             record.event(0, "probe", f"{name}: not measured, a simulated run has no model to look at")
     return record
+
+
+def _described(truth: Truth, optimum: Optimum) -> dict[str, Any]:
+    return {
+        "loss": optimum.loss,
+        "gap": optimum.gap,
+        "uniform": reached(truth, optimum.pieces, uniform(optimum.pieces)),
+        "steps": [piece.until - piece.start for piece in optimum.pieces],
+        "weights": optimum.weights.tolist(),
+    }
 
 
 def _write(record: Record, done: Done) -> None:

@@ -16,7 +16,7 @@ from andrea_core.simulator.supply import supplied
 from andrea_core.simulator.truth import Truth
 from andrea_core.simulator.truth_file import Extent, truth_of
 from andrea_core.stopwatch import Stopwatch
-from andrea_core.values import Findings, Measurement, Outcome, Sources, Vector
+from andrea_core.values import Findings, Measurement, Outcome, Sources, Stage, Vector
 
 HELDOUT = "heldout"
 """The one probe that a simulated run answers: it needs losses only."""
@@ -41,6 +41,7 @@ class Trace:
 
     `weights` (phases, K) were in force, `rows` (phases, K) were drawn, `steps` (phases,) long; `stages` and `policies`
     name the stage of each, and who chose its weights.
+    `walked` are the phases' stages as the curriculum gave them, `lower` and `upper` (phases, K) the bounds in force.
     `losses` (K,) are the true losses at the end, `mean` (steps + 1,) begins before the first step.
     """
 
@@ -51,6 +52,9 @@ class Trace:
     rows: Vector
     losses: Vector
     mean: Vector
+    walked: tuple[Stage, ...]
+    lower: Vector
+    upper: Vector
     stopped: str | None = None
 
     @property
@@ -159,6 +163,9 @@ class Kept:
     policies: list[str] = attrs.field(factory=list)
     weights: list[Vector] = attrs.field(factory=list)
     rows: list[Any] = attrs.field(factory=list)
+    walked: list[Stage] = attrs.field(factory=list)
+    lower: list[Vector] = attrs.field(factory=list)
+    upper: list[Vector] = attrs.field(factory=list)
     mean: list[Vector] = attrs.field(factory=list)
 
     def add(self, phase: Phase, lesson: Lesson, outcome: Outcome) -> None:
@@ -169,6 +176,9 @@ class Kept:
         self.weights.append(phase.landed.weights)
         self.rows.append(outcome.observation.rows_by_source())
         self.mean.append(lesson.mean)
+        self.walked.append(phase.stage)
+        self.lower.append(phase.region.lower)
+        self.upper.append(phase.region.upper)
 
     def trace(self, truth: Truth, progress: Vector, stopped: str | None) -> Trace:
         """Return all of it as arrays."""
@@ -182,5 +192,8 @@ class Kept:
             rows=np.array(self.rows, np.float64).reshape(-1, count),
             losses=truth.loss(progress),
             mean=np.concatenate([first, *self.mean]),
+            walked=tuple(self.walked),
+            lower=np.array(self.lower, np.float64).reshape(-1, count),
+            upper=np.array(self.upper, np.float64).reshape(-1, count),
             stopped=stopped,
         )

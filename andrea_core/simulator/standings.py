@@ -74,12 +74,13 @@ class Standing:
 def standings(heats: Sequence[Heat], learning: Mapping[str, bool]) -> list[Standing]:
     """Return the policies by mean regret, the best first; every policy has the same seeds."""
     regrets = {name: _column(heats, name, "regret") for name in dict.fromkeys(heat.policy for heat in heats)}
+    losses = {name: _column(heats, name, "loss") for name in regrets}  # what each is held to may differ by the walk
     found = [
         Standing(
             policy=name,
             learns=learning.get(name, False),
             regret=Estimate.of(regret),
-            over_uniform=Estimate.of(regret - regrets[CONTROLS[0]]),
+            over_uniform=Estimate.of(losses[name] - losses[CONTROLS[0]]),
             over_static=Estimate.of(regret - _column(heats, name, "static_regret")),
             to_target=float(np.median(_steps(heats, name))),
             noise=float(np.mean(_column(heats, name, "noise_share"))),
@@ -98,8 +99,11 @@ def _steps(heats: Sequence[Heat], policy: str) -> list[float]:
     return [math.inf if one is None else float(one) for one in steps]
 
 
-def markdown(rows: Sequence[Standing]) -> str:
-    """Return the table as Markdown; losses in thousandths of a nat a token."""
+def markdown(rows: Sequence[Standing], failed: Mapping[str, str] | None = None) -> str:
+    """Return the table as Markdown; losses in thousandths of a nat a token.
+
+    `failed` policies come last, each a row with its reason in place of the regret.
+    """
     noisy = any(not math.isnan(row.noise) for row in rows)
     head = ["policy", "learns", "regret", "minus uniform", "against uniform", "minus own static mix", "steps to target"]
     lines = [[*head, "noise share"] if noisy else head]
@@ -114,6 +118,9 @@ def markdown(rows: Sequence[Standing]) -> str:
             f"{row.to_target:,.0f}" if math.isfinite(row.to_target) else "never",
         ]
         lines.append([*cells, f"{100 * row.noise:.1f} %"] if noisy else cells)
+    for policy, reason in (failed or {}).items():
+        words = " ".join(reason.split()).replace("|", "\\|")
+        lines.append([policy, "-", f"failed: {words}", *[""] * (len(lines[0]) - 3)])
     lines.insert(1, ["---", "---", *["---:"] * (len(lines[0]) - 2)])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

@@ -2,6 +2,7 @@
 
 import math
 from functools import cached_property
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
@@ -51,6 +52,13 @@ class Truth:
     def __len__(self) -> int:
         return len(self.floor)
 
+    @cached_property
+    def digest(self) -> str:
+        """What tells two truths apart: a SHA-256 of every number in it; the name does not count."""
+        numbers = [getattr(self, field.name) for field in attrs.fields(Truth) if field.name not in ("name", "changes")]
+        numbers += [part for change in self.changes for part in (change.step, change.transfer)]
+        return sha256(b"".join(np.asarray(one).tobytes() for one in numbers)).hexdigest()
+
     def loss(self, progress: Vector) -> Vector:
         """Return the losses (..., K) in nats a token at a progress (..., K)."""
         return np.asarray(self.floor + self.scale * (self.offset + progress) ** -self.exponent)
@@ -80,7 +88,7 @@ class Truth:
 
     def borders(self, start: int, until: int) -> list[int]:
         """Return `start`, the steps between at which the teaching changes, and `until`."""
-        return [start, *(change.step for change in self.changes if start < change.step < until), until]
+        return [start, *sorted({change.step for change in self.changes if start < change.step < until}), until]
 
     def advance(self, progress: Vector, tokens: Vector, step: int) -> Vector:
         """Return the progress (steps + 1, K) before the first and after each of several steps.

@@ -1,5 +1,6 @@
 """Truths as TOML: settings relative to a run's length, read, checked and fitted to a scenario's sources."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ KEYS = (
     "name", "sources", "floor", "start", "exponent", "offset", "noise", "size", "unit", "half_life", "target",
     "pure_noise", "transfer", "changes",
 )  # fmt: skip
+MOST = 2.0**62
+"""Tokens of a source beyond which they are not counted exactly any more."""
 NEEDED = ("floor", "start", "exponent", "noise", "size", "transfer")
 
 
@@ -56,7 +59,9 @@ def fitted(data: Tree, extent: Extent, where: str) -> Truth:
     count = len(extent.names)
 
     def vector(key: str, default: float | None = None) -> Vector:
-        return np.asarray(_array(data.get(key, default), (count,), f"the truth {where}: {key}")[order])
+        found = np.asarray(_array(data.get(key, default), (count,), f"the truth {where}: {key}")[order])
+        _refuse_odd(found, extent.names, f"the truth {where}: {key}", zero=key in ("floor", "start", "noise"))
+        return found
 
     def matrix(value: Any, place: str) -> Vector:
         return np.asarray(_array(value, (count, count), f"the truth {where}: {place}")[np.ix_(order, order)])
@@ -65,23 +70,40 @@ def fitted(data: Tree, extent: Extent, where: str) -> Truth:
     start, transfer = vector("start"), matrix(data["transfer"], "transfer")
     if (start < floor).any():
         raise ScenarioError(f"the truth {where}: start must not be below floor, the loss cannot rise by training")
+    with np.errstate(over="ignore"):
+        scale = (start - floor) * offset**exponent
+    _refuse_odd(scale, extent.names, f"the truth {where}: start, offset and exponent (together)", zero=True)
     total = extent.steps * extent.tokens_per_step
+    tokens = np.maximum(vector("size") * total, 1.0)
+    if (tokens >= MOST).any():
+        raise ScenarioError(f"the truth {where}: size asks for more than 2**62 tokens; give a part of the run's")
+    unit = _number(data.get("unit", 0.001), f"the truth {where}: unit")
+    if not 0 < unit * total < math.inf:
+        raise ScenarioError(f"the truth {where}: unit must be greater than 0 and finite, got {unit}")
     truth = Truth(
         name=str(data.get("name", where)),
         floor=floor,
-        scale=(start - floor) * np.abs(offset) ** exponent,
+        scale=scale,
         exponent=exponent,
         offset=offset,
         transfer=transfer,
         noise=vector("noise"),
-        tokens=np.maximum(vector("size") * total, 1.0).astype(np.int64),
-        unit=_number(data.get("unit", 0.001), f"the truth {where}: unit") * total,
+        tokens=tokens.astype(np.int64),
+        unit=unit * total,
         target=_marked(data.get("target"), extent, where, "target", everything=True),
         pure_noise=_marked(data.get("pure_noise"), extent, where, "pure_noise", everything=False),
         retention=_retention(data, extent, where),
         changes=_changes(data, extent, where, matrix),
     )
     return checked(truth)
+
+
+def _refuse_odd(found: Vector, names: Sequence[str], place: str, *, zero: bool) -> None:
+    """Raise ScenarioError, with the source, for a number that is not finite or too small."""
+    odd = np.flatnonzero(~(np.isfinite(found) & ((found >= 0) if zero else (found > 0))))
+    if len(odd):
+        least = "not negative" if zero else "greater than 0"
+        raise ScenarioError(f"{place} must be finite and {least}, got {found[odd[0]]} for source {names[odd[0]]!r}")
 
 
 def _order(data: Tree, extent: Extent, where: str) -> Any:
@@ -98,14 +120,15 @@ def _order(data: Tree, extent: Extent, where: str) -> Any:
     if not isinstance(named, list) or sorted(map(str, named)) != sorted(extent.names):
         odd = sorted(set(extent.names) ^ set(map(str, named if isinstance(named, list) else [named])))
         raise ScenarioError(f"the truth {where}: its sources are not the scenario's: {', '.join(odd)} on one side only")
-    return np.array([named.index(name) for name in extent.names])
+    listed = [str(name) for name in named]
+    return np.array([listed.index(name) for name in extent.names])
 
 
 def _array(value: Any, shape: tuple[int, ...], place: str) -> Vector:
     """Return numbers of a shape; one number stands for all of a vector."""
     try:
         found = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ScenarioError(f"{place} must be {_words(shape)}, got {shown(value)}") from None
     if found.ndim == 0 and len(shape) == 1:
         found = np.full(shape, found)
@@ -121,7 +144,10 @@ def _words(shape: tuple[int, ...]) -> str:
 def _number(value: Any, place: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ScenarioError(f"{place} must be a number, got {shown(value)}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ScenarioError(f"{place} is larger than any floating-point number") from None
 
 
 def _marked(value: Any, extent: Extent, where: str, key: str, *, everything: bool) -> Mask:
@@ -140,11 +166,16 @@ def _retention(data: Tree, extent: Extent, where: str) -> float:
     half_life = _number(data["half_life"], f"the truth {where}: half_life")
     if half_life <= 0:
         raise ScenarioError(f"the truth {where}: half_life must be greater than 0 (a part of the run), got {half_life}")
-    return float(0.5 ** (1.0 / (half_life * extent.steps)))
+    retention = float(0.5 ** min(1.0 / max(half_life * extent.steps, 1e-300), 1e300)) if half_life < math.inf else 1.0
+    if not 0 < retention <= 1:
+        raise ScenarioError(f"the truth {where}: half_life {half_life} forgets everything within one step; raise it")
+    return retention
 
 
 def _changes(data: Tree, extent: Extent, where: str, matrix: Callable[[Any, str], Vector]) -> tuple[Change, ...]:
-    listed: Sequence[Any] = data.get("changes", [])
+    listed: Any = data.get("changes", [])
+    if not isinstance(listed, list):
+        raise ScenarioError(f"the truth {where}: changes must be a list of tables, got {shown(listed)}")
     changes = []
     for index, one in enumerate(listed):
         place = f"changes[{index}]"

@@ -1,5 +1,6 @@
 """Rules that end a stage: a cliff of the training loss, a plateau, a probe's measurement past a threshold."""
 
+import math
 from typing import Any, Protocol
 
 import attrs
@@ -18,6 +19,15 @@ from andrea_core import (
     positive,
     source_names,
 )
+
+LONGEST = 100_000
+"""Values that a rule remembers at most: they are part of every checkpoint."""
+
+
+def some(_rule: Any, attribute: "attrs.Attribute[Any]", sources: tuple[str, ...] | None) -> None:
+    """Refuse an empty list of sources: a rule that watches none never ends its stage."""
+    if sources is not None and not sources:
+        raise ValueError(f"{attribute.name} must name at least one source; leave it out to watch all")
 
 
 @attrs.frozen(eq=False)
@@ -66,9 +76,9 @@ class Cliff:
     """
 
     nats: float = positive()
-    window: int = number(default=10, at_least=1)
+    window: int = number(default=10, at_least=1, at_most=LONGEST)
     way: str = one_of("fall", "jump", "either", default="either")
-    sources: tuple[str, ...] | None = source_names(default=None)
+    sources: tuple[str, ...] | None = source_names(default=None, validator=some)
 
     def start(self, sources: Sources) -> Memory:
         """Return the memory of two windows without a step."""
@@ -124,8 +134,8 @@ class Plateau:
     """
 
     fall: float = positive()
-    over: int = number(default=20, at_least=2)
-    sources: tuple[str, ...] | None = source_names(default=None)
+    over: int = number(default=20, at_least=2, at_most=LONGEST)
+    sources: tuple[str, ...] | None = source_names(default=None, validator=some)
     probe: str | None = None
     measurement: str = "bits_per_byte"
 
@@ -169,6 +179,8 @@ def slope(values: Vector) -> float:
 def _one_side(rule: "Threshold", _attribute: "attrs.Attribute[Any]", above: float | None) -> None:
     if (rule.below is None) == (above is None):
         raise ValueError("below and above: give one of them, the threshold to be crossed")
+    if above is not None and not math.isfinite(above):
+        raise ValueError(f"above must be finite, got {above!r}: nothing would ever cross it")
 
 
 @attrs.frozen
@@ -182,8 +194,8 @@ class Threshold:
     measurement: str = attrs.field()
     below: float | None = number(default=None)
     above: float | None = attrs.field(default=None, validator=_one_side)
-    looks: int = number(default=1, at_least=1)
-    sources: tuple[str, ...] | None = source_names(default=None)
+    looks: int = number(default=1, at_least=1, at_most=LONGEST)
+    sources: tuple[str, ...] | None = source_names(default=None, validator=some)
 
     def start(self, sources: Sources) -> Memory:
         """Return the memory of no value past the threshold."""

@@ -60,7 +60,8 @@ def test_a_row_of_another_source_is_damage(run):
 
 
 def test_an_older_record_says_what_it_lacks(run):
-    shutil.rmtree(run / "run.zarr" / "steps" / "row_loss")
+    for name in ("row_loss", "row_source"):
+        shutil.rmtree(run / "run.zarr" / "steps" / name)
 
     with pytest.raises(RunError, match="the record lacks the losses of single rows, which an older andrea"):
         verdict(run)

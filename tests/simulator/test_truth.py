@@ -129,7 +129,7 @@ def test_a_file_that_names_its_sources_is_put_in_the_scenarios_order():
         ({"transfer": [[1.0, -0.1], [0.0, 1.0]]}, "transfer[0][1] must be finite and not negative, got -0.1"),
         ({"noise": [0.1, 0.1, 0.1]}, "noise must be 2 numbers; it has the shape (3,)"),
         ({"noise": "loud"}, "noise must be 2 numbers, got 'loud'"),
-        ({"exponent": 0}, "exponent[0] must be finite and greater than 0"),
+        ({"exponent": 0}, "exponent must be finite and greater than 0, got 0.0 for source 'a'"),
         ({"floor": 6.0}, "start must not be below floor"),
         ({"sources": ["a", "c"]}, "b, c on one side only"),
         ({"target": ["z"]}, "no source 'z'"),

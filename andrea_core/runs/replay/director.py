@@ -14,6 +14,7 @@ from andrea_core.plugins import SINGULAR, Catalogue
 from andrea_core.record import decided, learned
 from andrea_core.runs.replay.findings import Looks
 from andrea_core.runs.replay.recorded import Recorded
+from andrea_core.runs.soundness import RESTORE
 from andrea_core.scenario import Loaded, Scenario
 from andrea_core.values import Mask, Outcome, Sources, Vector
 
@@ -59,6 +60,11 @@ def replayed(loaded: Loaded, recorded: Recorded, *, own: bool) -> Iterator[Repla
     and outcomes, ledger and debts are those of the recorded run, whatever the weights. Raises RunError when the
     policy or the reward needs what was not recorded.
     """
+    if tuple(loaded.scenario.sources) != recorded.sources.names:
+        raise RunError(
+            f"{recorded.run.folder}: the record is damaged: its attribute 'sources' names "
+            f"{', '.join(recorded.sources.names)}, the run's scenario {', '.join(loaded.scenario.sources)}; {RESTORE}"
+        )
     director = director_of(loaded.scenario, loaded.catalogue, recorded, plans=own)
     _refuse_needs(director, recorded)
     looks = Looks.of(recorded.run, director)

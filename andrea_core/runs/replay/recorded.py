@@ -8,12 +8,12 @@ import numpy as np
 
 from andrea_core.data.sampler import SamplerState
 from andrea_core.errors import RunError
+from andrea_core.runs.replay.whole import check_record, older
 from andrea_core.runs.soundness import RESTORE
 from andrea_core.runs.store import Run
 from andrea_core.values import Gradients, Integers, Observation, Sources, Vector
 
 _PROVIDED = {"heldout": ("heldout",), "source_gradients": ("gradients_train", "gradients_heldout")}
-_NEEDED = ("start", "steps", "stage", "policy", "requested", "weights", "upper", "drawn", "trained", "owed")
 
 
 @attrs.frozen(eq=False)
@@ -31,29 +31,31 @@ class Recorded:
     loss: Vector
     source: Integers
     loss_after: Vector | None
+    shorter: tuple[str, ...] = ()
+    """Sentences on what ends early, so that less is replayed than some arrays hold."""
 
     @classmethod
     def of(cls, run: Run) -> "Recorded":
         """Read a run; raises RunError when its record does not hold the rows of its batches, or no finished phase."""
+        shorter = check_record(run)
         steps, phases = run.steps, run.phases
         if not phases.rows or not steps.rows:
             raise RunError(f"{run.folder}: no phase of this run is finished yet, so there is nothing to replay")
-        if not steps.has("row_loss", "row_source") or not phases.has(*_NEEDED):
-            raise RunError(_older(run, "the losses of single rows"))
         ends = phases["start"] + phases["steps"]
         count = int(np.searchsorted(ends, steps.rows, side="right"))  # a killed process may leave fewer steps
         loss = steps["row_loss"]
         if np.isnan(loss).any():
             upto = int(np.flatnonzero(np.isnan(loss).any(axis=1))[-1]) + 1
-            raise RunError(_older(run, f"the losses of single rows of its first {upto} steps"))
+            raise RunError(older(run, f"the losses of single rows of its first {upto} steps"))
         return cls(
             run=run,
-            sources=Sources(tuple(run.sources), np.array(_attribute(run, "epoch_tokens"), np.int64)),
-            context=int(_attribute(run, "context")),
+            sources=Sources(tuple(run.sources), np.array(run.attributes["epoch_tokens"], np.int64)),
+            context=int(run.attributes["context"]),
             phases={name: phases[name][:count] for name in phases},
             loss=loss,
             source=steps["row_source"],
             loss_after=steps["row_loss_after"] if steps.has("row_loss_after") else None,
+            shorter=tuple(shorter),
         )
 
     def __len__(self) -> int:
@@ -101,16 +103,3 @@ class Recorded:
 
     def _of(self, name: str, phase: int) -> Vector | None:
         return self.phases[name][phase] if name in self.phases else None
-
-
-def _attribute(run: Run, name: str) -> Any:
-    if name not in run.attributes:
-        raise RunError(_older(run, f"its attribute {name!r}"))
-    return run.attributes[name]
-
-
-def _older(run: Run, what: str) -> str:
-    return (
-        f"{run.folder}: the record lacks {what}, which an older andrea did not keep, so this run cannot be replayed; "
-        "train it anew with `andrea run`"
-    )

@@ -1,0 +1,23 @@
+"""Notes on a scenario that is sound, but may not do what its author thinks."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from andrea_core.scenario import Loaded
+
+
+def ignored_reward(loaded: "Loaded") -> str | None:
+    """Return a sentence when the policy learns from a signal of its own, so that the scenario's reward moves nothing.
+
+    The policy's traits say so: it learns (`pull` is not "none") and names no range of rewards (`reward` is None). One
+    whose setting `signal` asks for the reward, or that acts through others (`faces`), may still read it.
+    """
+    policy = loaded.scenario.policy.component
+    traits = getattr(policy, "traits", None)
+    if traits is None or traits.pull == "none" or traits.reward is not None:
+        return None
+    if getattr(policy, "signal", None) == "reward" or hasattr(policy, "faces"):
+        return None
+    name = loaded.catalogue.name_of("policies", policy)
+    reward = loaded.catalogue.name_of("rewards", loaded.scenario.reward)
+    return f"the policy {name} learns from a signal of its own: the reward {reward} is recorded, but moves no weight"
