@@ -73,9 +73,11 @@ def by_deadline(owed: Vector, weight: Vector, rows: int) -> Integers | None:
     number = np.arange(len(source))
     turn = number - (np.cumsum(jobs) - jobs)[source]
     pace, missing = weight[source], turn - owed[source]
-    deadline = (1 - margin + missing) / pace
+    with np.errstate(over="ignore"):  # of weights near 0: refused on the next line
+        deadline, release = (1 - margin + missing) / pace, (margin - TOLERANCE + missing) / pace
+    if not (np.isfinite(deadline).all() and (release <= rows + 1).all()):
+        return None
     order = np.argsort(deadline, kind="stable")
-    release = (margin - TOLERANCE + missing) / pace
     if _doubtful(owed, weight, rows, release, deadline[order], pace, order):
         return None
     row = np.maximum(np.ceil(release), 1.0).astype(np.int16 if rows < 2**15 else np.int64)

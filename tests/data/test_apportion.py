@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from andrea_core.data.apportion import FEW, apportion, by_deadline, multinomial, restart
+from andrea_core.data.apportion import FEW, apportion, by_deadline, multinomial, restart, row_by_row
 
 
 def walk(carry, weights, rows):
@@ -154,3 +154,20 @@ def test_generic_weights_take_the_quick_way_and_doubtful_ones_do_not():
     assert all(by_deadline(np.zeros(16), weights, 200) is not None for weights in generic)
     assert by_deadline(np.zeros(16), np.full(16, 1 / 16), 200) is not None  # nothing rounds: ties are ties
     assert by_deadline(np.zeros(7), np.full(7, 1 / 7), 200) is None
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 5e-324, 1e-310, 1e-200, 1e-13, 0.1, 0.25]), min_size=2, max_size=6),
+    st.integers(0, 2**16),
+)
+def test_weights_near_0_are_planned_like_any_other(small, seed):
+    weights = np.array([*small, 0.0])
+    weights[-1] = 1.0 - weights.sum() if weights.sum() <= 1.0 else 0.0
+    weights /= weights.sum() or 1.0
+    carry = np.random.default_rng(seed).choice([0.0, 0.5, -0.5, 1 / 6, 1e-12], len(weights))
+    carry -= carry.mean()
+    plan, after = apportion(carry, weights, 4 * FEW)
+
+    live = np.flatnonzero(weights > 0)
+    assert plan.tolist() == live[row_by_row(carry[live].tolist(), weights[live].tolist(), 4 * FEW)].tolist()
+    assert np.isfinite(after).all()
