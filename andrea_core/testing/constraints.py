@@ -41,11 +41,11 @@ def check_constraint_set(
     if not _check_one(constraint, Region.of(names), 0, rng):
         fail(constraint, "restrict", "leaves nothing even of the whole simplex; no scenario could use it")
     explore(lambda data: _check_drawn(constraint, names, data), examples, seed)
+    if many >= MANY and _accepts(constraint, crowd(names, ())):
+        check_growth(constraint, "restrict", lambda count: _work(constraint, crowd(names, (), count)))
     for some in (alone(names), crowd(names, (), many)):
         if _accepts(constraint, some):
             _check_one(constraint, field(some), 0, rng)
-    if many >= MANY and _accepts(constraint, crowd(names, ())):
-        check_growth(constraint, "restrict", lambda count: _work(constraint, crowd(names, (), count)))
 
 
 def _check_drawn(constraint: ConstraintSet, names: tuple[str, ...], data: "DataObject") -> None:

@@ -1,6 +1,7 @@
 """The conformance check of policies: drawn runs with hostile rewards, told twice; extreme sizes; renamed sources."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,12 +71,15 @@ def _check_drawn(policy: Policy[Any], names: tuple[str, ...], phases: int, data:
 
 
 def _check_extremes(policy: Policy[Any], names: tuple[str, ...], seed: int) -> None:
-    for some, phases in ((names, 4), (alone(names), 10), (crowd(names, policy.needs), 3)):
-        if accepts(policy, some):
-            for outcome in (hostile_outcome, silent_outcome):
-                _check_twice(policy, some, phases, lambda phase: blank_moment(some, phase), outcome(policy.needs, seed))  # noqa: B023 - used at once
-    if accepts(policy, crowd(names, policy.needs)) and "source_gradients" not in policy.needs:
-        check_growth(policy, "update", lambda count: _work(policy, crowd(names, policy.needs, count)))
+    many = crowd(names, policy.needs)
+    for some, phases in ((names, 4), (alone(names), 10), (many, 3)):
+        if not accepts(policy, some):
+            continue
+        if some is many and "source_gradients" not in policy.needs:  # first, or its square would take for ever
+            check_growth(policy, "update", lambda count: _work(policy, crowd(names, policy.needs, count)))
+        now = partial(blank_moment, some)
+        for outcome in (hostile_outcome, silent_outcome):
+            _check_twice(policy, some, phases, now, outcome(policy.needs, seed))
 
 
 def _work(policy: Policy[Any], names: tuple[str, ...]) -> Callable[[], object]:

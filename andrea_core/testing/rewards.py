@@ -35,11 +35,11 @@ def check_reward(
     call(reward, "start", make_sources(names))
     explore(lambda data: _check_drawn(reward, names, phases, data), examples, seed)
     many = crowd(names, reward.needs)
+    if accepts(reward, many) and "source_gradients" not in reward.needs:
+        check_growth(reward, "score", lambda count: _work(reward, crowd(names, reward.needs, count)))
     for some, count in ((alone(names), 10), (many, 3)):
         if accepts(reward, some):
             _check_twice(reward, some, _shown(reward, some, count, seed))
-    if accepts(reward, many) and "source_gradients" not in reward.needs:
-        check_growth(reward, "score", lambda count: _work(reward, crowd(names, reward.needs, count)))
 
 
 def _check_drawn(reward: Reward[Any], names: tuple[str, ...], phases: int, data: "DataObject") -> None:
