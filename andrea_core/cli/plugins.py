@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def plugins(words: tuple[str, ...], plugins_: tuple[str, ...]) -> None:
     """List the registered components by kind; with NAME, show one's settings, traits and description.
 
-    `andrea plugins new KIND NAME` writes NAME.py, a working plugin, and test_NAME.py here. KIND is policy, reward,
-    constraint, curriculum, phases, adjust or probe.
+    `andrea plugins new KIND NAME` writes NAME.py, a working plugin, and test_NAME.py here. KIND is source,
+    curriculum, constraint, phases, policy, adjust, reward, probe or observer.
     """
     from andrea_core.plugins import Catalogue
 

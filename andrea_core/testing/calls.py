@@ -84,11 +84,11 @@ def check_weights(plugin: Any, method: str, answer: Any, names: tuple[str, ...],
     weights = np.asarray(answer)
     if weights.shape != (len(names),) or weights.dtype.kind not in "biuf":
         fail(plugin, method, f"expected a vector of {len(names)} numbers, one a source, got {_described(answer)}")
-    for name, weight, may in zip(names, weights, active, strict=True):
+    odd = ~np.isfinite(weights) | (weights < 0) | ((weights > 0) & ~active)
+    for name, weight in ((names[k], weights[k]) for k in np.flatnonzero(odd)[:1]):
         if not np.isfinite(weight) or weight < 0:
             fail(plugin, method, f"gave source {name!r} the weight {weight}; weights are finite and never negative")
-        if weight > 0 and not may:
-            fail(plugin, method, f"gave {weight} to source {name!r}, which is excluded; mask it by `moment.active`")
+        fail(plugin, method, f"gave {weight} to source {name!r}, which is excluded; mask it by `moment.active`")
     if not weights.any():
         fail(plugin, method, "gave no source any weight; at least one active source must have some")
     with np.errstate(over="ignore"):

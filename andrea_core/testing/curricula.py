@@ -1,38 +1,87 @@
 """The conformance check of curricula: every step has one stage, and stages keep their borders."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 
 from andrea_core.contracts import Curriculum
 from andrea_core.testing.calls import call, check_settings, fail, fingerprint, resumed
+from andrea_core.testing.crowds import accepts, alone, crowd, field
+from andrea_core.testing.exploring import explore
 from andrea_core.testing.worlds import NAMES, draw_outcome, make_sources
-from andrea_core.values import Findings, Measurement, Sources, Stage
+from andrea_core.values import Findings, Measurement, Outcome, Sources, Stage
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DataObject
 
 
 def check_curriculum(
-    curriculum: Curriculum[Any], names: Sequence[str] = NAMES, steps: int = 200_000, phases: int = 200, seed: int = 0
+    curriculum: Curriculum[Any],
+    names: Sequence[str] = NAMES,
+    steps: int = 200_000,
+    phases: int = 40,
+    examples: int = 4,
+    seed: int = 0,
 ) -> None:
-    """Raise AssertionError, saying why, unless the curriculum keeps its contract on a made-up run of `steps` steps.
+    """Raise AssertionError, saying why, unless the curriculum keeps its contract on made-up runs of `steps` steps.
 
-    Checked at `phases` phase borders, spread over the run: the stage of a step holds it, every step of a stage names
-    the same stage, its sources exist; state and inputs stay as they were; equal inputs give equal answers, from a
-    resumed state too; the state can be stored.
+    Hypothesis draws what the phases of `examples` runs showed from the public strategies. Checked at `phases` phase
+    borders, spread over each run: the stage of a step holds it, every step of a stage names the same stage, its sources
+    exist; state and inputs stay as they were; equal inputs give equal answers, from a resumed state too; the state can
+    be stored; nothing is remembered outside of it. Then one source alone and 10,000, where the settings accept them (no
+    ScenarioError; a stage that names sources is left out with them).
     """
     check_settings(curriculum, "start", "stage", "update")
-    rng = np.random.default_rng(seed)
+    names = tuple(names)
+    call(curriculum, "start", make_sources(names))
+    explore(lambda data: _check_drawn(curriculum, names, steps, phases, data), examples, seed)
+    for some, count in ((alone(names), 10), (crowd(names, ()), 4)):
+        if accepts(curriculum, some) and _fits(curriculum, some):
+            rng = np.random.default_rng(seed)
+            told = [draw_outcome(field(some).centre, phase, rng) for phase in range(count)]
+            _check_twice(curriculum, some, steps, told)
+
+
+def _check_drawn(
+    curriculum: Curriculum[Any], names: tuple[str, ...], steps: int, phases: int, data: "DataObject"
+) -> None:
+    from andrea_core.testing.geometry import regions_of
+    from andrea_core.testing.strategies import outcomes
+
+    few = [data.draw(outcomes(data.draw(regions_of(names)).centre)) for _ in range(4)]
+    length = max(1, steps // phases)
+    told = [attrs.evolve(few[phase % 4], step=length * (phase + 1), phase=phase) for phase in range(phases)]
+    _check_twice(curriculum, names, steps, told)
+
+
+def _fits(curriculum: Curriculum[Any], names: tuple[str, ...]) -> bool:
+    """Return whether the first stage names no source but these."""
+    stage = curriculum.stage(curriculum.start(make_sources(names)), 0)
+    return set(stage.sources or ()) <= set(names)
+
+
+def _check_twice(curriculum: Curriculum[Any], names: tuple[str, ...], steps: int, told: Sequence[Outcome]) -> None:
+    first, second = (_walk(curriculum, names, steps, told) for _ in range(2))
+    if first != second:
+        fail(curriculum, "update", "a second run from `start` went another way; keep all memory in the state")
+
+
+def _walk(curriculum: Curriculum[Any], names: tuple[str, ...], steps: int, told: Sequence[Outcome]) -> list[Any]:
     sources = make_sources(names)
     start = state = call(curriculum, "start", sources)
-    step = 0
-    for phase in range(phases):
+    step, trace = 0, []
+    for outcome in told:
         stage = _stage(curriculum, state, start, step, sources)
-        length = max(1, min(steps // phases, stage.until - step))
+        length = max(1, min(steps // len(told), stage.until - step))
         _check_borders(curriculum, state, stage, (stage.start, step, min(step + length, steps) - 1))
-        state = _update(curriculum, state, start, phase, rng, len(sources))
         step += length
+        state = _update(curriculum, state, start, attrs.evolve(outcome, step=step))
+        trace.append((stage, fingerprint(curriculum, "update", state)))
         if step >= steps:
-            return
+            break
+    return trace
 
 
 def _stage(curriculum: Curriculum[Any], state: Any, start: Any, step: int, sources: Sources) -> Stage:
@@ -76,11 +125,8 @@ def _check_borders(curriculum: Curriculum[Any], state: Any, stage: Stage, steps:
             )
 
 
-def _update(
-    curriculum: Curriculum[Any], state: Any, start: Any, phase: int, rng: np.random.Generator, count: int
-) -> Any:
-    outcome = draw_outcome(rng.dirichlet(np.ones(count)), phase, rng)
-    findings = Findings({"trial": {"value": Measurement(float(phase))}})
+def _update(curriculum: Curriculum[Any], state: Any, start: Any, outcome: Outcome) -> Any:
+    findings = Findings({"trial": {"value": Measurement(float(outcome.phase))}})
     before = fingerprint(curriculum, "update", state)
     copy = resumed(curriculum, "update", state, start)
     after, again = (call(curriculum, "update", known, outcome, findings) for known in (state, copy))

@@ -72,6 +72,12 @@ def regions(min_sources: int = 1, max_sources: int = 12) -> st.SearchStrategy[Re
 
 
 @st.composite
+def regions_of(draw: st.DrawFn, names: tuple[str, ...]) -> Region:
+    """Draw regions of the given sources, as `regions` does of any."""
+    return draw(bounds_around(names, *_parts(draw, len(names)))).region()
+
+
+@st.composite
 def infeasible_bounds(draw: st.DrawFn, max_sources: int = 12) -> Stated:
     """Draw bounds without any weights: a witness whose floors or caps went two units too far, or crossed ones."""
     names, witness, whole = _witness(draw, 2, max_sources)
@@ -135,10 +141,14 @@ def weights(draw: st.DrawFn, region: Region) -> Vector:
 def _witness(draw: st.DrawFn, min_sources: int, max_sources: int) -> tuple[tuple[str, ...], list[int], int]:
     """Draw names, integers k and their sum D; k / D is a point of the simplex known without rounding."""
     n = draw(st.integers(min_sources, max_sources))
+    return tuple(f"source-{i}" for i in range(n)), *_parts(draw, n)
+
+
+def _parts(draw: st.DrawFn, count: int) -> tuple[list[int], int]:
+    """Draw integers k and their sum D."""
     whole = draw(st.sampled_from(DENOMINATORS))
-    cuts = sorted(draw(st.lists(st.integers(0, whole), min_size=n - 1, max_size=n - 1)))
-    ends = [0, *cuts, whole]
-    return tuple(f"source-{i}" for i in range(n)), [b - a for a, b in itertools.pairwise(ends)], whole
+    cuts = sorted(draw(st.lists(st.integers(0, whole), min_size=count - 1, max_size=count - 1)))
+    return [b - a for a, b in itertools.pairwise([0, *cuts, whole])], whole
 
 
 def _shares(names: tuple[str, ...], parts: list[int], whole: int) -> dict[str, float]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from andrea_core import RewardTraits, Scores, Vector, number, one_of, positive
 
-KINDS = ("quantile", "zscore", "deviation", "none")
+KINDS = ("quantile", "recent", "zscore", "deviation", "none")
 ANY = (-math.inf, math.inf)
 
 LOW, HIGH = 0.2, 0.8
@@ -28,7 +28,9 @@ class Spread:
 
 @attrs.frozen(eq=False)
 class Reservoir:
-    """A sample of all past scores, each as likely to be in it as any other (Vitter 1985, algorithm R)."""
+    """A sample of past scores: each of all is as likely to be in it as any other (Vitter 1985, algorithm R), or a newer
+    one more likely, by a factor e for a reservoir's size of scores (Aggarwal 2006, algorithm 2.1).
+    """
 
     values: Vector  # (size,), NaN where nothing is yet
     seen: int  # scores so far
@@ -42,7 +44,10 @@ class Normalised:
     """Settings of a reward whose scores are normalised, all sources' together.
 
     `normaliser = "quantile"`: the 20 % and 80 % quantiles of past scores become -1 and 1, what lies outside is clipped
-    (Graves et al. 2017). Past scores are a reservoir of `reservoir` that forgets nothing. Range [-1, 1].
+    (Graves et al. 2017). Past scores are a reservoir of `reservoir` that forgets nothing: the published rule. Scores
+    that fall for good, as gains do, end below the quantiles of their whole past, every source at -1. Range [-1, 1].
+    `"recent"`: the same from a reservoir in which each new score takes the place of a random one, so that it forgets
+    over about `reservoir` scores (that over K phases with K sources) and late scores are told apart. Range [-1, 1].
     `"zscore"`: (score - centre) / deviation, moving averages over phases. Range: at most sqrt(K / rate - 1) in size.
     `"deviation"`: score / (D sqrt(rate / (2 - rate))), the standard error of a moving average of scores with the moving
     root mean square D. Keeps the sign and 0. Range: at most sqrt((2 - rate) K) / rate in size.
@@ -70,14 +75,14 @@ class Normalised:
 
 def started(kind: str, size: int) -> Scale:
     """Return the state of a normaliser of some kind before the first score, its reservoir of `size` scores."""
-    if kind == "quantile":
+    if kind in ("quantile", "recent"):
         return Reservoir(np.full(size, np.nan), 0)
     return None if kind == "none" else Spread(0.0, 0.0, 0)
 
 
 def declared(kind: str, raw: RewardTraits) -> RewardTraits:
     """Return the traits of normalised scores, given those of the raw ones."""
-    if kind == "quantile":
+    if kind in ("quantile", "recent"):
         return attrs.evolve(raw, range=(-1.0, 1.0), unit="quantile range")
     if kind == "zscore":
         return attrs.evolve(raw, range=ANY, unit="standard deviations")
@@ -90,7 +95,7 @@ def rescaled(kind: str, scale: Scale, scores: Scores, rate: float, rng: np.rando
     if scale is None or not known.any():
         return scores, scale
     moved = (
-        _sampled(scale, scores[known], rng)
+        _sampled(kind, scale, scores[known], rng)
         if isinstance(scale, Reservoir)
         else _moved(kind, scale, scores[known], rate)
     )
@@ -125,9 +130,10 @@ def root_mean_square(values: Vector) -> float:
     return largest * float(np.sqrt(np.nanmean((values / largest) ** 2))) if largest > 0 else 0.0
 
 
-def _sampled(reservoir: Reservoir, scores: Vector, rng: np.random.Generator) -> Reservoir:
+def _sampled(kind: str, reservoir: Reservoir, scores: Vector, rng: np.random.Generator) -> Reservoir:
     order = reservoir.seen + np.arange(len(scores))
-    place = np.where(order < len(reservoir.values), order, rng.integers(0, order + 1))
+    rivals = order + 1 if kind == "quantile" else np.minimum(order + 1, len(reservoir.values))
+    place = np.where(order < len(reservoir.values), order, rng.integers(0, rivals))
     values = np.array(reservoir.values)
     stays = place < len(values)
     values[place[stays]] = scores[stays]  # of two for one place the later one stays, as one by one

@@ -16,6 +16,7 @@ class PredictionGain(Normalised):
     Source: prediction gain (Graves et al. 2017, 1704.03003, section 3.1): L(x, before) - L(x, after), on the same rows,
     so that the luck of the draw cancels. It needs a second forward pass a step, about a third of its cost.
     Range: either sign; by default the quantiles of past scores make it [-1, 1], as in the paper.
+    Late in a run gains lie below the quantiles of their whole past, so all are -1: `normaliser = "recent"` forgets.
     Pull model: the mean over the phase's tokens of a source. Unseen sources: NaN, nothing else is kept.
     Noise: text without anything to learn gains next to nothing, but what is learnt by heart counts as learnt: a small
     source repeated often looks better than it is (use `heldout_gain` against that).

@@ -69,6 +69,21 @@ class Crashes(AroundWeights):
         return region.restrict(caps={"zzz": 0.5})
 
 
+@attrs.frozen
+class CapsPairs(AroundWeights):
+    """Looks at every pair of sources for a cap that all have."""
+
+    def restrict(self, region, context):
+        closest = (context.weights[:, None] + context.weights[None, :]).min()
+        return region.restrict(caps=dict.fromkeys(region.names, 1.0 + 0 * closest))
+
+
+@attrs.frozen
+class KnowsTwo(AroundWeights):
+    def restrict(self, region, context):
+        return region.restrict(caps={region.names[0]: 1.0, region.names[1]: 1.0})
+
+
 @pytest.mark.parametrize(
     "constraint", [Floors({"a": 0.5}), Caps({"a": 0.5, "d": 0.0}), Exclude(("a", "c")), AroundWeights()], ids=repr
 )
@@ -79,6 +94,8 @@ def test_constraint_sets_that_keep_the_contract_pass(constraint):
 @pytest.mark.parametrize(
     ("constraint", "message"),
     [
+        (CapsPairs(), "bytes for 400 sources and .*not with its square"),
+        (KnowsTwo(), r"KnowsTwo\.restrict: raised IndexError"),
         (Widens(), r"widened source '.' .* use `region\.restrict\(\.\.\.\)`, not `Region\.of"),
         (Unfloors(), "widened source"),
         (Renames(), "must return a region of the same sources"),
@@ -159,6 +176,20 @@ class Drifts(Reactive):
         return state
 
 
+@attrs.frozen
+class Remembers(Reactive):
+    """Keeps the phases it was told on the object, so a second run finds them there."""
+
+    told: list = attrs.field(factory=list)
+
+    def update(self, state, outcome, findings):
+        self.told.append(outcome.phase)
+        return state
+
+    def stage(self, state, step):
+        return Stage("late" if len(self.told) > 20 else "early", 0, 2**62)
+
+
 @pytest.mark.parametrize(
     "curriculum",
     [Static(), Staged((StageSpec("w", 7, ("a",)), StageSpec("f", 300), StageSpec("p"))), Reactive()],
@@ -171,6 +202,7 @@ def test_curricula_that_keep_the_contract_pass(curriculum):
 @pytest.mark.parametrize(
     ("curriculum", "message"),
     [
+        (Remembers(), "keep all memory in the state|only `update` may do so|got another stage"),
         (WrongBorders(), r"step 0 got stage 'odd' of steps \[10, 20\)"),
         (Flickers(), "claims steps .* but step .* got another stage"),
         (Unknown(), "stage 's' has unknown sources zzz"),

@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
-from andrea_core import Proposal
+from andrea_core import PolicyTraits, Proposal
 from andrea_core.testing import check_policy
 from andrea_plugins.policies import Dice, Face, Fixed, Proportional, Random, Ucb1, Uniform
 
@@ -157,6 +157,74 @@ class Fragile(Base):
 
 
 @attrs.frozen
+class Positional(Base):
+    """Gives the first source more, yet claims that the order does not matter."""
+
+    traits = PolicyTraits(pull="mixed")
+
+    def propose(self, state, moment, rng):
+        return moment.active / (1.0 + np.arange(len(moment.weights)))
+
+
+@attrs.frozen
+class DrawsByPosition(Base):
+    """Random, and the first source is drawn more often than the last, in law."""
+
+    traits = PolicyTraits(pull="mixed")
+
+    def propose(self, state, moment, rng):
+        return moment.active * rng.random(len(moment.weights)) / (1.0 + np.arange(len(moment.weights)))
+
+
+@attrs.frozen
+class DrawsAlike(Base):
+    """Random, but alike for all sources: equivariant in law, though not draw by draw."""
+
+    traits = PolicyTraits(pull="mixed")
+
+
+@attrs.frozen
+class TableOfPairs(Base):
+    def propose(self, state, moment, rng):
+        table = np.abs(moment.weights[:, None] - moment.weights[None, :])
+        return moment.active * (1.0 + table.mean(axis=0))
+
+
+@attrs.frozen
+class NeedsTwo(Base):
+    def propose(self, state, moment, rng):
+        return moment.active * (moment.weights / moment.weights[1] + 1.0)
+
+
+@attrs.frozen
+class WantsReward(Base):
+    """Divides by what it has been given so far, which may be nothing."""
+
+    def update(self, state, outcome):
+        return {"phases": int(outcome.reward.max() / np.count_nonzero(outcome.seen)), "losses": state["losses"]}
+
+
+@attrs.frozen
+class FollowsTheLedger(Base):
+    """Divides by what was drawn, which is nothing before the first phase."""
+
+    def propose(self, state, moment, rng):
+        return moment.active / moment.ledger.drawn
+
+
+@attrs.frozen
+class Exponential(Base):
+    def start(self, sources):
+        return np.zeros(len(sources))
+
+    def propose(self, state, moment, rng):
+        return moment.active * np.exp(state)
+
+    def update(self, state, outcome):
+        return state + outcome.reward
+
+
+@attrs.frozen
 class Greedy(Base):
     needs = frozenset({"the answers"})
 
@@ -200,6 +268,13 @@ BAD = [
     (ObjectState(), "start: state holds an array of object"),
     (LateClass(), "the state that `start` returns must have the classes of every later one"),
     (Fragile(), "Fragile.update: raised OverflowError: too large; an exception here stops the run"),
+    (Positional(), "traits claim that renaming sources only renames weights; declare `equivariant=False`"),
+    (DrawsByPosition(), "in one order of the sources and .* in another"),
+    (TableOfPairs(), "bytes for 400 sources and .* leave out loops and tables over pairs"),
+    (NeedsTwo(), "the weight inf; weights are finite"),
+    (WantsReward(), r"WantsReward\.update: raised ValueError: cannot convert float NaN to integer.*every legal input"),
+    (FollowsTheLedger(), "the weight (inf|nan); weights are finite"),
+    (Exponential(), "gave no source any weight"),
     (Greedy(), "needs: asks for the answers; only"),
     (Open(), r"Open\.rate: can be changed; use `@attrs\.frozen`"),
     (Plain(), "no attrs class; decorate it"),
@@ -207,7 +282,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("policy", [*GOOD, Base()], ids=lambda policy: type(policy).__name__)
+@pytest.mark.parametrize("policy", [*GOOD, Base(), DrawsAlike()], ids=lambda policy: type(policy).__name__)
 def test_policies_that_keep_the_contract_pass(policy):
     check_policy(policy)
 

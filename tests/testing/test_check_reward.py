@@ -4,6 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
+from andrea_core import RewardTraits
 from andrea_core.testing import check_reward
 from andrea_plugins.rewards import Improvement, Loss
 
@@ -67,6 +68,32 @@ class Secretive(Heldout):
         return np.full(len(state), float(len(self.past))), state
 
 
+@attrs.frozen
+class Boastful(Heldout):
+    traits = RewardTraits(range=(0.0, 0.5))
+
+    def score(self, state, observation, rng):
+        return observation.loss_by_source(), state
+
+
+@attrs.frozen
+class TrustsTheAfter(Heldout):
+    """Reads what it did not ask for."""
+
+    needs = frozenset()
+
+    def score(self, state, observation, rng):
+        return np.full(len(state), observation.loss_after.mean()), state
+
+
+@attrs.frozen
+class WholeRow(Heldout):
+    """Takes for granted that every source was seen."""
+
+    def score(self, state, observation, rng):
+        return 1.0 / (np.isfinite(observation.loss_by_source()) - 0.0), state
+
+
 @pytest.mark.parametrize(
     "reward", [Improvement(), Improvement(form="andrea"), Improvement(normaliser="none"), Loss(), Heldout()], ids=repr
 )
@@ -77,6 +104,9 @@ def test_rewards_that_keep_the_contract_pass(reward):
 @pytest.mark.parametrize(
     ("reward", "message"),
     [
+        (Boastful(), r"outside of the range .* that its traits declare; widen the range, or clip"),
+        (TrustsTheAfter(), r"TrustsTheAfter\.score: raised AttributeError"),
+        (WholeRow(), "the reward inf; use NaN where there is none"),
         (Infinite(), "the reward inf; use NaN where there is none"),
         (NoPair(), r"expected the pair \(scores, next state\), got ndarray"),
         (PerRow(), r"expected 4 numbers, one a source, got shape \(1,\)"),

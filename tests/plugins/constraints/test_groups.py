@@ -26,7 +26,7 @@ def restricted(*sets):
 
 
 def test_groups_keep_their_contract():
-    check_constraint_set(Groups((GroupBound(("a", "b"), 0.3, 0.8),)))
+    check_constraint_set(Groups((GroupBound(("a", "b"), 0.3, 0.8),)), examples=6, many=30)
 
 
 def test_a_group_bounds_the_sum_of_its_sources():

@@ -81,3 +81,16 @@ def test_ucb1_plays_rivers_arm(seed):
         if length >= 4 and length % 10 == 0:
             _, weights = forced(policy, history[:length], ARMS)
             assert theirs.pull(range(4)) == int(np.argmax(weights))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_thompson_posteriors_are_rivers(seed):
+    bandit, proba = pytest.importorskip("river.bandit"), pytest.importorskip("river.proba")
+    history = history_of(seed, coins=True)
+    theirs = bandit.ThompsonSampling(reward_obj=proba.Beta(1, 1), seed=0)
+    for arm, reward in history:
+        theirs.update(arm, bool(reward))
+    state, _ = forced(Thompson(family="beta", low=0.0, high=1.0), history, ARMS)
+
+    assert (1 + state.reward).tolist() == [theirs._rewards[k].alpha for k in range(4)]
+    assert (1 + state.pulls - state.reward).tolist() == [theirs._rewards[k].beta for k in range(4)]

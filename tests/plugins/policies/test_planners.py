@@ -193,7 +193,7 @@ def test_planners_keep_the_contract(table, make):
 
 @needs_trees
 def test_a_planner_of_trees_keeps_its_trees_in_a_state_that_a_checkpoint_holds(table):
-    check_policy(RegMix(tables=table, draws=200, best=8), names=NAMES, phases=5)
+    check_policy(RegMix(tables=table, draws=200, best=8), names=NAMES)
 
 
 def test_a_pilot_that_is_missing_wrong_or_of_other_sources_is_refused_in_one_sentence(tmp_path):

@@ -64,6 +64,24 @@ def test_a_reservoir_fills_up_before_it_drops_anything():
     assert scale.seen == 3
 
 
+def test_gains_that_fall_for_good_end_at_minus_1_but_recent_ones_are_told_apart():
+    """Two sources gain 1.3 and 0.7 parts of e^(-t / 300): late, the published rule has -1 for both."""
+    rng = np.random.default_rng(1)
+    phases = [np.exp(-t / 300) * np.array([1.3, 0.7]) * rng.uniform(0.8, 1.2, 2) for t in range(3000)]
+    late = {kind: np.array(run(kind, *phases, size=100)[0][-100:]) for kind in ("quantile", "recent")}
+
+    assert (late["quantile"] == -1).all()
+    assert late["recent"][:, 0].mean() - late["recent"][:, 1].mean() > 1.0
+
+
+def test_a_recent_reservoir_is_full_of_recent_scores():
+    _, scale = run("recent", *[[float(t)] for t in range(2000)], size=20)
+
+    assert not np.isnan(scale.values).any()
+    assert scale.values.min() > 2000 - 20 * 12  # (19/20)^240 is 5e-6
+    assert scale.values.max() == 1999
+
+
 def test_a_z_score_is_measured_by_the_moving_mean_and_deviation():
     answers, scale = run("zscore", [1.0, 3.0], [2.0, 6.0])  # the second phase counts half
     mean = (2.0 + 4.0) / 2
@@ -156,7 +174,7 @@ def test_what_becomes_of_the_traits():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"normaliser": "range"}, "must be one of 'quantile', 'zscore', 'deviation', 'none'"),
+        ({"normaliser": "range"}, "must be one of 'quantile', 'recent', 'zscore', 'deviation', 'none'"),
         ({"rate": 0.0}, "greater than 0"),
         ({"reservoir": 1}, "at least 2"),
     ],
