@@ -94,7 +94,7 @@ def test_constraint_sets_that_keep_the_contract_pass(constraint):
 @pytest.mark.parametrize(
     ("constraint", "message"),
     [
-        (CapsPairs(), "bytes for 400 sources and .*not with its square"),
+        (CapsPairs(), "bytes for 200 sources and .*not with its square"),
         (KnowsTwo(), r"KnowsTwo\.restrict: raised IndexError"),
         (Widens(), r"widened source '.' .* use `region\.restrict\(\.\.\.\)`, not `Region\.of"),
         (Unfloors(), "widened source"),

@@ -184,6 +184,13 @@ class DrawsAlike(Base):
 
 
 @attrs.frozen
+class LoopsOverPairs(Base):
+    def update(self, state, outcome):
+        better = [sum(loss > other for other in outcome.loss) for loss in outcome.loss]
+        return {"phases": state["phases"] + 1, "losses": np.array(better, dtype=float)}
+
+
+@attrs.frozen
 class TableOfPairs(Base):
     def propose(self, state, moment, rng):
         table = np.abs(moment.weights[:, None] - moment.weights[None, :])
@@ -270,7 +277,7 @@ BAD = [
     (Fragile(), "Fragile.update: raised OverflowError: too large; an exception here stops the run"),
     (Positional(), "traits claim that renaming sources only renames weights; declare `equivariant=False`"),
     (DrawsByPosition(), "in one order of the sources and .* in another"),
-    (TableOfPairs(), "bytes for 400 sources and .* leave out loops and tables over pairs"),
+    (TableOfPairs(), "bytes for 200 sources and .* leave out loops and tables over pairs"),
     (NeedsTwo(), "the weight inf; weights are finite"),
     (WantsReward(), r"WantsReward\.update: raised ValueError: cannot convert float NaN to integer.*every legal input"),
     (FollowsTheLedger(), "the weight (inf|nan); weights are finite"),
@@ -297,3 +304,11 @@ def test_a_policy_that_knows_its_sources_is_tried_with_them():
     check_policy(Fixed({"chat": 0.5, "irc": 0.5}), names=("chat", "irc"))
     with pytest.raises(AssertionError, match="no source is called 'chat'"):
         check_policy(Fixed({"chat": 0.5, "irc": 0.5}))
+
+
+@pytest.mark.slow  # its instructions are counted one by one
+def test_a_loop_over_pairs_of_sources_is_told_by_its_instructions():
+    with pytest.raises(
+        AssertionError, match="instructions for 200 sources and .*; work and memory must grow with the number"
+    ):
+        check_policy(LoopsOverPairs())

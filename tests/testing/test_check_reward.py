@@ -69,6 +69,13 @@ class Secretive(Heldout):
 
 
 @attrs.frozen
+class ComparesPairs(Heldout):
+    def score(self, state, observation, rng):
+        loss = observation.loss_by_source()
+        return np.nanmean(np.append(loss, 0.0)) + (loss[:, None] - loss[None, :]).mean(axis=0) * 0, state
+
+
+@attrs.frozen
 class Boastful(Heldout):
     traits = RewardTraits(range=(0.0, 0.5))
 
@@ -104,6 +111,7 @@ def test_rewards_that_keep_the_contract_pass(reward):
 @pytest.mark.parametrize(
     ("reward", "message"),
     [
+        (ComparesPairs(), "bytes for 200 sources and .* leave out loops and tables over pairs"),
         (Boastful(), r"outside of the range .* that its traits declare; widen the range, or clip"),
         (TrustsTheAfter(), r"TrustsTheAfter\.score: raised AttributeError"),
         (WholeRow(), "the reward inf; use NaN where there is none"),
