@@ -1,5 +1,6 @@
 """How fast a scenario trains here: tokens a second, the part of the machine's peak, and where the time goes."""
 
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +71,7 @@ class _Until(Progress):
 
     def phase_done(self, report: PhaseReport) -> None:
         if report.step >= self._steps:
-            self.stop(0)
+            self.stop(signal.SIGINT)
 
 
 def write_scenario(folder: Path) -> Path:
