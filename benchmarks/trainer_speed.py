@@ -25,8 +25,8 @@ from andrea_core.progress import Progress
 from andrea_core.scenario import load
 
 SIZES = {
-    "0.8M": (PRESETS["laptop"], 16, 10),
-    "10M": (ModelShape(layers=6, heads=6, width=384, context=256), 4, 3),
+    "0.8M": (PRESETS["laptop"], 16, 5),
+    "10M": (ModelShape(layers=6, heads=6, width=384, context=256), 4, 2),
 }
 """The shape, rows of a batch, and steps of a turn."""
 
