@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         ScenarioError as ScenarioError,
     )
     from andrea_core.fields import (
+        factors_by_source as factors_by_source,
         file_patterns as file_patterns,
         fraction as fraction,
         number as number,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         weights_by_source as weights_by_source,
     )
     from andrea_core.hookspecs import hookimpl as hookimpl
+    from andrea_core.model.pace import StageOptimizer as StageOptimizer
     from andrea_core.model.view import ModelView as ModelView
     from andrea_core.runs.store import open_run as open_run
     from andrea_core.simplex import Group as Group, Region as Region, Row as Row, total_variation as total_variation
@@ -86,9 +88,11 @@ _HOMES = {
     ),
     "andrea_core.errors": "AndreaError CorpusError InfeasibleRegion PluginError RunError ScenarioError",
     "andrea_core.fields": (
-        "file_patterns fraction number numbers_by_source one_of positive source_names span weights_by_source"
+        "factors_by_source file_patterns fraction number numbers_by_source one_of positive source_names span "
+        "weights_by_source"
     ),
     "andrea_core.hookspecs": "hookimpl",
+    "andrea_core.model.pace": "StageOptimizer",
     "andrea_core.model.view": "ModelView",
     "andrea_core.runs.store": "open_run",
     "andrea_core.simplex": "Group Region Row total_variation",

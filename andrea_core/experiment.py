@@ -12,6 +12,8 @@ import numpy as np
 
 from andrea_core.errors import RunError
 from andrea_core.looking import Looker
+from andrea_core.model.pace import Pace
+from andrea_core.model.spikes import spike_text
 from andrea_core.model.trainer import PhaseLosses, Trainer
 from andrea_core.phase import Director, Phase, State
 from andrea_core.progress import Progress
@@ -95,12 +97,16 @@ class Experiment:
         if self.state.phase == 1:  # a state that cannot be kept shows before anything is lost
             prove(self.state, self.director.start(), "state")
         with self.watch.on("recording"):
+            self._note_spikes(before.step, phase, losses)
             self.record.phase(before, self.state, phase, losses, outcome, [*phase.events, *odd], self.watch)
             self.progress.phase_done(self.record.report(before, self.state, phase, losses, self.total))
         return findings
 
     def _train(self, phase: Phase) -> None:
         """Take the steps of a phase that are not taken yet, saving whenever it is time."""
+        scenario, stage = self.director.scenario, phase.stage
+        self.trainer.pace = Pace.of(scenario.optimizer, self.total, (stage.start, stage.until), stage.optimizer)
+        factors = np.array([scenario.objective.get(name, 1.0) for name in self.director.sources.names], np.float32)
         if not self.trainer.phase_steps:  # otherwise a checkpoint inside this phase was restored
             self.trainer.begin(phase.steps)
         for offset in range(self.trainer.phase_steps, phase.steps):
@@ -108,7 +114,8 @@ class Experiment:
             with self.watch.on("data"):
                 tokens = self.director.sampler.batch(phase.plan, offset)
             with self.watch.on("model"):
-                self.trainer.step(tokens[:, :-1], tokens[:, 1:])
+                weights = (factors[phase.plan.source[offset]],) if scenario.objective else ()
+                self.trainer.step(tokens[:, :-1], tokens[:, 1:], *weights)
             self.progress.stepped(self.trainer.steps_done)
             if self._asked:
                 self._save()
@@ -158,16 +165,27 @@ class Experiment:
         bad = np.flatnonzero(~np.isfinite(losses.loss))
         if len(bad) == 0:
             return
-        counts = np.bincount(phase.plan.source[bad[0]].ravel(), minlength=len(self.director.sources))
-        rows = ", ".join(
-            f"{n} x {count}" for n, count in zip(self.director.sources.names, counts, strict=True) if count
-        )
-        last = self.folder.checkpoints.newest_valid()[0]
+        last, rows = self.folder.checkpoints.newest_valid()[0], self._rows(phase, int(bad[0]))
         raise RunError(
             f"the loss is {losses.loss[bad[0]]} at step {self.state.step + int(bad[0]) + 1} "
             f"(stage {phase.stage.name!r}, phase {self.state.phase}; rows of that step: {rows}); "
             f"the checkpoint of step {last} is good; "
             "lower optimizer.lr, or set optimizer.clip, and start anew"
+        )
+
+    def _note_spikes(self, start: int, phase: Phase, losses: PhaseLosses) -> None:
+        """Write down the steps whose update was skipped."""
+        if losses.skipped is None or losses.median is None:
+            return
+        for i in map(int, np.flatnonzero(losses.skipped)):
+            text = spike_text(start + i + 1, losses.loss[i], losses.median[i], self._rows(phase, i))
+            self.record.event(start + i + 1, "spike", text)
+
+    def _rows(self, phase: Phase, offset: int) -> str:
+        """Return in words how many rows of a step came from which source."""
+        counts = np.bincount(phase.plan.source[offset].ravel(), minlength=len(self.director.sources))
+        return ", ".join(
+            f"{n} x {count}" for n, count in zip(self.director.sources.names, counts, strict=True) if count
         )
 
     def ask_to_stop(self, signal_number: int) -> None:

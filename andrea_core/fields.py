@@ -49,10 +49,10 @@ def span(*, default: Any = attrs.NOTHING, at_least: float | None = None) -> Any:
 
 
 def one_of(*names: str, default: Any = attrs.NOTHING) -> Any:
-    """Return a field for one of the given words."""
+    """Return a field for one of the given words; None is allowed where it is the default."""
 
     def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
-        if value not in names:
+        if value not in names and not (value is None and default is None):
             raise ValueError(f"{attribute.name} must be one of {', '.join(map(repr, names))}, got {value!r}")
 
     return attrs.field(default=default, validator=check)
@@ -78,6 +78,17 @@ def numbers_by_source(*, default: Any = attrs.NOTHING) -> Any:
                 raise ValueError(f"{attribute.name}.{source} must be finite, got {number_!r}")
         if not any(value.values()):
             raise ValueError(f"{attribute.name} must hold at least one number other than 0")
+
+    return attrs.field(default=default, validator=check, metadata={SOURCES: True})
+
+
+def factors_by_source(*, default: Any = attrs.NOTHING) -> Any:
+    """Return a field for a table `source = number`, every number > 0 and finite; unknown sources are refused."""
+
+    def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+        for source, number_ in value.items():
+            if not 0 < number_ < float("inf"):
+                raise ValueError(f"{attribute.name}.{source} must be finite and greater than 0, got {number_!r}")
 
     return attrs.field(default=default, validator=check, metadata={SOURCES: True})
 

@@ -22,7 +22,7 @@ from andrea_core.contracts import (
 from andrea_core.data.sampler import SamplerSettings
 from andrea_core.data.tokenizer import TokenizerSettings
 from andrea_core.errors import ScenarioError
-from andrea_core.fields import one_of, positive, span
+from andrea_core.fields import factors_by_source, one_of, positive, span
 from andrea_core.layers import Tree, read_layers
 from andrea_core.model.settings import ModelSettings, OptimizerSettings
 from andrea_core.names import has_unprintable, refuse_folder_name, refuse_source_name
@@ -90,6 +90,7 @@ class Scenario:
     tokenizer: TokenizerSettings = attrs.field(factory=TokenizerSettings)
     model: ModelSettings = attrs.field(factory=lambda: ModelSettings(preset="laptop"))
     optimizer: OptimizerSettings = attrs.field(factory=OptimizerSettings)
+    objective: Mapping[str, float] = factors_by_source(default=attrs.Factory(dict))
     sampler: SamplerSettings = attrs.field(factory=SamplerSettings)
     constraints: tuple[ConstraintSet, ...] = ()
     adjusts: tuple[Adjust, ...] = ()

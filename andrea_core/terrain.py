@@ -9,6 +9,7 @@ import numpy as np
 from andrea_core.contracts import ConstraintSet
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.guard import Blame, blaming
+from andrea_core.model.pace import StageOptimizer
 from andrea_core.simplex import Region
 from andrea_core.values import Context, Sources, Stage, Vector
 
@@ -80,6 +81,8 @@ def checked_stage(stage: Any, step: int, sources: Sources, blame: Blame) -> Stag
         raise blame.fault(f"gives stage {stage.name!r} constraints that are no constraint sets")
     if not isinstance(stage.reason, str):
         raise blame.fault(f"gives stage {stage.name!r} the reason {stage.reason!r}, which is no text")
+    if stage.optimizer is not None and not isinstance(stage.optimizer, StageOptimizer):
+        raise blame.fault(f"gives stage {stage.name!r} optimizer settings that are no StageOptimizer")
     return stage
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from andrea_core.contracts import ConstraintSet
+    from andrea_core.model.pace import StageOptimizer
     from andrea_core.simplex import Region
 
 Vector = npt.NDArray[np.float64]
@@ -191,7 +192,8 @@ class Findings:
 class Stage:
     """A stretch of steps [start, until) with its sources and its constraints; no sources named means all of them.
 
-    `reason` says why the stage begins, where something else than its step number decided that.
+    `reason` says why the stage begins, where something else than its step number decided that; `optimizer` holds the
+    optimiser settings that the stage changes.
     """
 
     name: str
@@ -200,6 +202,7 @@ class Stage:
     sources: tuple[str, ...] | None = None
     constraints: tuple["ConstraintSet", ...] = ()
     reason: str = ""
+    optimizer: "StageOptimizer | None" = None
 
 
 @attrs.frozen

@@ -1,21 +1,37 @@
-"""Tokens a second of the trainer at laptop size, and what of a step is neither model nor optimiser.
+"""Seconds of a training step, ours against a tuned plain loop and litgpt, taken in turns; what of ours is not model.
 
-Run `python benchmarks/trainer_speed.py [THREADS]`. Medians over steps; other load on the machine shows.
+Run `python benchmarks trainer [ROUNDS]`: one thread, CPU time, medians. Ours is a whole run's phase, with curriculum,
+policy, reward, batches, losses by row and the record; theirs is the bare step on a batch that lies ready.
 """
 
+import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from trainer_peers import peers
 
-from andrea_core.model.settings import PRESETS, OptimizerSettings
-from andrea_core.model.trainer import Trainer
+from andrea_core.assembly import new_run
+from andrea_core.bench import write_scenario
+from andrea_core.experiment import Experiment
+from andrea_core.model.settings import PRESETS, ModelShape
+from andrea_core.progress import Progress
+from andrea_core.scenario import load
 
-ROWS, WARM, STEPS = 16, 10, 60
+SIZES = {
+    "0.8M": (PRESETS["laptop"], 16, 5),
+    "10M": (ModelShape(layers=6, heads=6, width=384, context=256), 4, 2),
+}
+"""The shape, rows of a batch, and steps of a turn."""
+
+BAR = 1.0
+"""Per cent of a step that may be neither forward, backward nor optimiser, at 0.8M parameters."""
 
 
 class Inside:
@@ -24,45 +40,86 @@ class Inside:
     def __init__(self) -> None:
         self.seconds = 0.0
 
-    def wrap(self, owner: Any, name: str) -> None:
-        """Replace a method by one that is timed."""
-        setattr(owner, name, self._timed(getattr(owner, name)))
+    def timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a call that is timed."""
 
-    def _timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **kwargs: Any) -> Any:
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 return call(*args, **kwargs)
             finally:
-                self.seconds += time.perf_counter() - start
+                self.seconds += time.process_time() - start
 
         return timed
 
 
-def main() -> None:
-    """Measure and print one line; the argument is the number of threads."""
-    threads = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    torch.set_num_threads(threads)
-    shape = PRESETS["laptop"]
-    trainer = Trainer(shape, OptimizerSettings(), vocabulary=257, rows=ROWS, total_steps=1000, seed=0)
-    inside = Inside()
-    inside.wrap(trainer.model, "token_losses")
-    inside.wrap(torch.Tensor, "backward")
-    inside.wrap(trainer, "_clip")
-    inside.wrap(trainer.optimizer, "step")
-    inside.wrap(trainer.optimizer, "zero_grad")
-    tokens = np.random.default_rng(0).integers(0, 257, (ROWS, shape.context + 1))
-    wall, outside = [], []
-    trainer.begin(WARM + STEPS)
-    for _ in range(WARM + STEPS):
-        start, inside.seconds = time.perf_counter(), 0.0
-        trainer.step(tokens[:, :-1], tokens[:, 1:])
-        wall.append(time.perf_counter() - start)
-        outside.append(wall[-1] - inside.seconds)
-    step, rest = statistics.median(wall[WARM:]), statistics.median(outside[WARM:])
-    rate = ROWS * shape.context / step
-    print(f"{threads} threads: {1e3 * step:.1f} ms a step, {rate:,.0f} tokens/s, {100 * rest / step:.2f} % outside")
+def ours(folder: Path, shape: ModelShape, rows: int, steps: int) -> Experiment:
+    """Return a run whose phases are `steps` long."""
+    os.environ["ANDREA_CACHE"] = str(folder / "cache")
+    sizes = ", ".join(f"{name} = {getattr(shape, name)}" for name in ("layers", "heads", "width", "context"))
+    settings = [f"model={{ {sizes} }}", f"sampler.rows={rows}", f"phases={{ use = 'fixed', steps = {steps} }}"]
+    loaded = load(write_scenario(folder), settings=settings)
+    return new_run(loaded, folder / "run", Progress(), device="cpu", threads=1)
+
+
+def compare(name: str, rounds: int) -> bool:
+    """Take turns and print the medians; return whether both bars hold."""
+    shape, rows, steps = SIZES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        experiment = ours(Path(folder), shape, rows, steps)
+        vocabulary = experiment.trainer.vocabulary
+        batch = np.random.default_rng(0).integers(0, vocabulary, (rows, shape.context + 1))
+        inputs, targets = torch.from_numpy(batch[:, :-1].copy()), torch.from_numpy(batch[:, 1:].copy())
+        turns: dict[str, Callable[[], Any]] = {"ours": experiment._phase}
+        for peer, step in peers(shape, vocabulary).items():
+            turns[peer] = lambda step=step: [step(inputs, targets) for _ in range(steps)]
+        inside = _watched(experiment)
+        taken: dict[str, list[float]] = {peer: [] for peer in turns}
+        rest = []
+        for _ in range(rounds):
+            for peer, turn in turns.items():
+                inside.seconds, start = 0.0, time.process_time()
+                turn()
+                taken[peer].append((time.process_time() - start) / steps)
+                if peer == "ours":
+                    rest.append(100 * (1 - inside.seconds / (steps * taken[peer][-1])))
+        experiment.folder.release()
+    return _printed(name, taken, rest, rows * shape.context)
+
+
+def _watched(experiment: Experiment) -> Inside:
+    inside, trainer = Inside(), experiment.trainer
+    trainer.forward = inside.timed(trainer.forward)
+    torch.Tensor.backward = inside.timed(torch.Tensor.backward)  # type: ignore[method-assign]
+    trainer._clip = inside.timed(trainer._clip)  # type: ignore[method-assign]
+    for name in ("step", "zero_grad"):
+        setattr(trainer.optimizer, name, inside.timed(getattr(trainer.optimizer, name)))
+    return inside
+
+
+def _printed(name: str, taken: dict[str, list[float]], rest: list[float], tokens: int) -> bool:
+    medians = {peer: statistics.median(seconds[1:]) for peer, seconds in taken.items()}
+    for peer, seconds in sorted(medians.items(), key=lambda item: item[1]):
+        print(f"{name:>5}  {peer:30} {1e3 * seconds:8.2f} ms a step {tokens / seconds:10,.0f} tokens/s")
+    fastest = min(seconds for peer, seconds in medians.items() if peer != "ours")
+    paired = [min(taken[p][i] for p in taken if p != "ours") / taken["ours"][i] for i in range(1, len(rest))]
+    outside = statistics.median(rest[1:])
+    print(
+        f"{name:>5}  ours / fastest: {fastest / medians['ours']:.3f} of medians, {statistics.median(paired):.3f} paired"
+    )
+    print(f"{name:>5}  neither forward, backward nor optimiser: {outside:.2f} % of a step (bar {BAR} % at 0.8M)")
+    return fastest >= medians["ours"] and (name != "0.8M" or outside < BAR)
+
+
+def main() -> int:
+    """Compare both sizes; return 1 when a bar is missed."""
+    torch.set_num_threads(1)
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    if "litgpt, fused" not in peers(PRESETS["tiny"], 9):
+        print("litgpt is not installed here: it is left out")
+    held = [compare(name, rounds) for name in SIZES]
+    return 0 if all(held) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -26,6 +26,7 @@ _COMMANDS = {
     "generate": "andrea_core.cli.generate:generate",
     "eval": "andrea_core.cli.evaluate:evaluate",
     "export": "andrea_core.cli.export:export",
+    "bench": "andrea_core.cli.bench:bench",
     "corpus": "andrea_core.cli.corpus:corpus",
     "completion": "andrea_core.cli.completion:completion",
 }

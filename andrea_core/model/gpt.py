@@ -162,6 +162,8 @@ class GPT(nn.Module):
 
     def _head_scores(self, hidden_NC: Tensor, targets_N: Tensor, normaliser: bool) -> tuple[Tensor, Tensor | None]:
         logits_NP = self._padded_logits(hidden_NC)
+        if logits_NP.dtype is torch.bfloat16:
+            logits_NP = logits_NP.float()  # sums of exponentials need more digits than products do
         if self.padded > self.vocabulary:
             # A capped logit is what the gradient of tanh is made from: it must not be written over.
             logits_NP = logits_NP.clone() if self.shape.logit_cap else logits_NP

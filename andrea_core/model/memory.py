@@ -51,10 +51,10 @@ class Memory:
 
 
 def predicted(shape: ModelShape, optimizer: OptimizerSettings, vocabulary: int, rows: int) -> Memory:
-    """Return what training of `rows` rows of the whole context takes at once."""
+    """Return what training of `rows` rows of the whole context takes at once, `micro_rows` of them if that is set."""
     padded = -(-vocabulary // shape.pad_vocabulary) * shape.pad_vocabulary
     weights = FLOAT * (shape.parameters(padded) + shape.vectors())
-    positions = rows * shape.context
+    positions = min(rows, optimizer.micro_rows or rows) * shape.context
     dropouts = 2 if shape.dropout else 0  # a mask and what it left, after each half of a block
     activations = FLOAT * positions * shape.width * (shape.layers * (SAVED + 2 * dropouts) + OUTSIDE_LAYERS)
     logits = FLOAT * LOGITS_HELD * min(positions * padded, max(AT_ONCE, padded))
@@ -72,7 +72,7 @@ def refuse_unfit(memory: Memory, free: int | None, where: str) -> None:
     if free is not None and memory.total > HEADROOM * free:
         raise RunError(
             f"a training step would take about {memory}, and {where} has {shown(free)} free; "
-            "choose a smaller model, context or vocabulary, or fewer sampler.rows"
+            "choose a smaller model, context or vocabulary, fewer sampler.rows, or optimizer.micro_rows"
         )
 
 

@@ -31,10 +31,22 @@ class Optimiser:
         for part in self._parts:
             part.zero_grad(set_to_none=True)
 
-    def step(self) -> None:
-        """Change the parameters by their gradients."""
+    def pace(self, lr: float, weight_decay: float) -> None:
+        """Set the learning rate of all, and the decay of the matrices."""
+        for group in self.param_groups:
+            group["lr"] = lr
+            group["weight_decay"] = weight_decay if group["params"][0].ndim >= 2 else 0.0
+
+    def step(self, skip: Tensor | None = None) -> None:
+        """Change the parameters by their gradients; where `skip` (), on the device, is 1, leave everything as it is."""
         for part in self._parts:
-            part.step()
+            if skip is None:
+                part.step()
+            elif part.defaults.get("fused"):
+                part.found_inf = skip  # type: ignore[attr-defined]  # what a gradient scaler tells fused kernels
+                part.step()
+            else:
+                _step_unless(part, skip)
 
     def memory(self, parameter: Tensor) -> dict[str, Tensor]:
         """Return the live tensors that are kept of a parameter; none before the first step."""
@@ -50,6 +62,17 @@ class Optimiser:
         owner.state.pop(parameter, None)
         if kept:
             owner.state[parameter] = kept
+
+
+def _step_unless(part: torch.optim.Optimizer, skip: Tensor) -> None:
+    """Step, then put everything back where `skip` is 1: for optimisers that cannot be told."""
+    parameters = [parameter for group in part.param_groups for parameter in group["params"]]
+    remembered = [kept for p in parameters for kept in part.state.get(p, {}).values() if isinstance(kept, Tensor)]
+    before = [(tensor, tensor.detach().clone()) for tensor in (*parameters, *remembered)]
+    part.step()
+    with torch.no_grad():
+        for tensor, old in before:
+            tensor.copy_(torch.where(skip > 0, old, tensor))
 
 
 def build_optimiser(model: GPT, settings: OptimizerSettings) -> Optimiser:

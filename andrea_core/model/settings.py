@@ -46,6 +46,8 @@ class ModelShape:
             raise ValueError(f"width {self.width} is not divisible by heads {self.heads}")
 
 
+SCHEDULES = ("cosine", "wsd", "inverse_sqrt", "constant")
+
 SIZES = ("layers", "heads", "width", "context")
 
 PRESETS = {
@@ -94,6 +96,21 @@ class ModelSettings:
 
 
 @attrs.frozen
+class SpikeSettings:
+    """The `[optimizer.spike]` table: what to do with a step whose mean loss lies far above those before it.
+
+    Such a step's loss exceeds `factor` times the median of the last `window` steps' losses, or is not a number.
+    `action = "skip"` leaves the weights, and what the optimiser remembers, as they were; "off" looks at nothing.
+    Every loss enters the median, a skipped step's too, so that a lasting rise, as a harder stage brings it, is accepted
+    after half a window; nothing is skipped before half a window has been seen.
+    """
+
+    action: str = one_of("off", "skip", default="off")
+    factor: float = number(default=1.5, above=1)
+    window: int = number(default=32, at_least=2, at_most=2**16)
+
+
+@attrs.frozen
 class OptimizerSettings:
     """The `[optimizer]` table: AdamW (Loshchilov, Hutter 2019), Muon or SGD with warm-up, decay and clipping.
 
@@ -102,12 +119,17 @@ class OptimizerSettings:
     blocks' matrices to Muon and the rest to AdamW, at one `lr`. `beta1`, `beta2`, `eps` are AdamW's; `momentum` is
     Muon's and SGD's (SGD usually wants 0.9). `weight_decay` acts on matrices only. `clip` bounds the L2 norm of all
     gradients together; 0 switches it off.
+
+    `micro_rows` of a step's rows go through the model together and their gradients are added up (gradient
+    accumulation); 0 takes all at once. `z_loss` is the weight of the squared log Z in what is minimised (Chowdhery et
+    al. 2022, PaLM, section 5, with 1e-4). `precision = "bfloat16"` multiplies in bfloat16 and keeps weights, gradients
+    and sums in float32; `compile = "on"` compiles the model; "auto" does both on CUDA and neither elsewhere.
     """
 
     use: str = one_of("adamw", "muon", "sgd", default="adamw")
     lr: float = positive(default=3e-4)
     warmup: int = span(default=2000, at_least=0)
-    schedule: str = one_of("cosine", "wsd", "inverse_sqrt", "constant", default="cosine")
+    schedule: str = one_of(*SCHEDULES, default="cosine")
     final: float = fraction(default=0.1)
     decay: float = fraction(default=0.2)
     beta1: float = number(default=0.9, at_least=0, below=1)
@@ -116,6 +138,11 @@ class OptimizerSettings:
     momentum: float = number(default=0.95, at_least=0, below=1)
     weight_decay: float = number(default=0.1, at_least=0)
     clip: float = number(default=1.0, at_least=0)
+    micro_rows: int = number(default=0, at_least=0)
+    z_loss: float = number(default=0.0, at_least=0)
+    precision: str = one_of("auto", "float32", "bfloat16", default="auto")
+    compile: str = one_of("auto", "on", "off", default="auto")
+    spike: SpikeSettings = attrs.field(factory=SpikeSettings)
 
 
 def _preset(name: str) -> ModelShape:

@@ -1,6 +1,6 @@
 """The trainer: one optimiser step at a time, what a phase showed kept on the device until asked, exact resume."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -12,11 +12,14 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from andrea_core.errors import RunError
 from andrea_core.model.gpt import GPT, build_model
+from andrea_core.model.objective import mean_one, objective, parts
 from andrea_core.model.optimiser import build_optimiser, moments, restore_moments
+from andrea_core.model.pace import Pace
+from andrea_core.model.precision import Forward
 from andrea_core.model.quiet import quiet
 from andrea_core.model.randomness import random_state, restore_random_state
-from andrea_core.model.schedule import learning_rate
 from andrea_core.model.settings import ModelShape, OptimizerSettings
+from andrea_core.model.spikes import SpikeGuard
 from andrea_core.rng import seed_of
 
 Tokens = npt.NDArray[np.integer[Any]] | Tensor
@@ -29,6 +32,8 @@ class PhaseLosses:
     `row_loss` (steps, rows) holds each row's summed loss in nats, `loss` (steps,) the mean in nats a token over all
     rows, `grad_norm` (steps,) the global L2 norm of the gradients before clipping, `lr` (steps,) the learning rate.
     `loss_after` (steps, rows) is like `row_loss`, right after the step's own update; None unless it was asked for.
+    With a spike guard, `median` (steps,) is the running median before the step, and `skipped` (steps,) says whether its
+    update was left out; None without.
     """
 
     row_loss: npt.NDArray[np.float64]
@@ -36,6 +41,8 @@ class PhaseLosses:
     grad_norm: npt.NDArray[np.float32]
     lr: npt.NDArray[np.float64]
     loss_after: npt.NDArray[np.float64] | None = None
+    median: npt.NDArray[np.float32] | None = None
+    skipped: npt.NDArray[np.bool_] | None = None
 
 
 class Trainer:
@@ -46,6 +53,8 @@ class Trainer:
 
     With `loss_after` every step ends with a second forward pass over its own rows: without gradients or dropout, so
     that training goes on bit for bit as without it. It costs about a third of a step.
+
+    `pace` says which settings are in force and which steps the schedule runs over; whoever begins a stage sets it.
     """
 
     def __init__(
@@ -61,11 +70,14 @@ class Trainer:
         loss_after: bool = False,
     ) -> None:
         self.shape, self.settings = shape, optimizer
-        self.vocabulary, self.rows, self.total_steps = vocabulary, rows, total_steps
+        self.vocabulary, self.rows = vocabulary, rows
+        self.pace = Pace(optimizer, 0, total_steps)
         self.loss_after = loss_after
         self.device = torch.device(device)
         self.model: GPT = build_model(shape, vocabulary, seed_of(seed, "weights"), self.device)
+        self.forward = Forward(self.model, optimizer, self.device)
         self.optimizer = build_optimiser(self.model, optimizer)
+        self.guard = SpikeGuard(optimizer.spike, self.device) if optimizer.spike.action == "skip" else None
         self.steps_done = 0
         self._filled = 0
         self._record = self._blank(1)
@@ -86,22 +98,20 @@ class Trainer:
         """Forget what the phase showed."""
         self._filled = 0
 
-    def step(self, inputs: Tokens, targets: Tokens) -> None:
+    def step(self, inputs: Tokens, targets: Tokens, weights: npt.NDArray[np.float32] | None = None) -> None:
         """Take one optimiser step on tokens and their successors, both (rows, context) integers.
 
-        Raises ValueError for another number of rows, or rows longer than the context.
+        `weights` (rows,) > 0 weight the rows in what is minimised, scaled to mean 1 over the step; what is recorded
+        stays unweighted. Raises ValueError for another number of rows, or rows longer than the context.
         """
         self._check(inputs, targets)
         inputs, targets = self._tokens(inputs), self._tokens(targets)
-        losses_BT = self.model.token_losses(inputs, targets)
-        loss = losses_BT.mean()
-        self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        losses_BT, loss = self._backward(inputs, targets, weights)
         norm = self._clip()
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.steps_done, self.settings, self.total_steps)
-        self.optimizer.step()
-        self._note(losses_BT.detach(), loss.detach(), norm)
+        self.optimizer.pace(self.pace.rate(self.steps_done), self.pace.settings.weight_decay)
+        verdict = self.guard.judge(self.steps_done, loss) if self.guard is not None else ()
+        self.optimizer.step(*verdict[1:])
+        self._note(losses_BT, (loss, norm, *verdict))
         if self.loss_after:
             self._note_after(inputs, targets)
         self.steps_done += 1
@@ -110,13 +120,16 @@ class Trainer:
         """Return what the phase showed so far, in one copy from the device; values that are not finite stay so."""
         record = self._record[: self._filled].cpu().numpy()
         first = self.steps_done - self._filled
-        rates = [learning_rate(step, self.settings, self.total_steps) for step in range(first, self.steps_done)]
+        rates = [self.pace.rate(step) for step in range(first, self.steps_done)]
+        means = record[:, self._row_columns :]
         return PhaseLosses(
             row_loss=record[:, : self.rows].astype(np.float64),
-            loss=record[:, -2].copy(),
-            grad_norm=record[:, -1].copy(),
+            loss=means[:, 0].copy(),
+            grad_norm=means[:, 1].copy(),
             lr=np.array(rates, dtype=np.float64),
-            loss_after=record[:, self.rows : -2].astype(np.float64) if self.loss_after else None,
+            loss_after=record[:, self.rows : self._row_columns].astype(np.float64) if self.loss_after else None,
+            median=means[:, 2].copy() if self.guard is not None else None,
+            skipped=means[:, 3] > 0 if self.guard is not None else None,
         )
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Any]]:
@@ -126,6 +139,8 @@ class Trainer:
         """
         model = {name: tensor.detach() for name, tensor in self.model.state_dict().items()}
         extra = {"steps_done": self.steps_done, "record": self._record[: self._filled].cpu().numpy().copy()}
+        if self.guard is not None:
+            extra["spike_losses"] = self.guard.state()
         return model, moments(self.model, self.optimizer), extra | random_state(self.device)
 
     def load(self, model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], extra: Mapping[str, Any]) -> None:
@@ -137,6 +152,8 @@ class Trainer:
         self._record[: len(record)] = torch.from_numpy(record.copy())
         self._filled = len(record)
         self.steps_done = int(extra["steps_done"])
+        if self.guard is not None:
+            self.guard.load(extra.get("spike_losses"))
         restore_random_state(self.device, extra)
 
     def _load_model(self, tensors: Mapping[str, Tensor]) -> None:
@@ -159,29 +176,59 @@ class Trainer:
 
     def _tokens(self, tokens: Tokens) -> Tensor:
         host = tokens if isinstance(tokens, Tensor) else torch.from_numpy(np.array(tokens, dtype=np.int64))
+        return self._sent(host)
+
+    def _sent(self, host: Tensor) -> Tensor:
+        """Return a tensor on the device; from pinned memory a GPU fetches it while it computes."""
+        if self.device.type == "cuda" and host.device.type == "cpu":
+            host = host.pin_memory()
         return host.to(self.device, non_blocking=True)
+
+    def _backward(
+        self, inputs: Tensor, targets: Tensor, weights: npt.NDArray[np.float32] | None
+    ) -> tuple[Tensor, Tensor]:
+        """Leave the objective's gradients in the parameters; return the losses (B, T) and their mean."""
+        weights_B = None if weights is None else mean_one(self._sent(torch.from_numpy(np.array(weights, np.float32))))
+        z_loss, found = self.settings.z_loss, list[Tensor]()
+        for tokens_BT, targets_BT, part_B in parts(inputs, targets, weights_B, self.settings.micro_rows or self.rows):
+            losses_BT, log_z_BT = self.forward(tokens_BT, targets_BT, normaliser=z_loss > 0)
+            goal = objective(losses_BT, log_z_BT, part_B, z_loss)
+            if not found:
+                self.optimizer.zero_grad()
+            whole = len(tokens_BT) == self.rows
+            (goal if whole else goal * (len(tokens_BT) / self.rows)).backward()  # type: ignore[no-untyped-call]
+            found.append(losses_BT.detach())
+        if whole and weights is None and not z_loss:
+            return found[0], goal.detach()
+        losses_BT = found[0] if whole else torch.cat(found)
+        return losses_BT, losses_BT.mean()
 
     def _clip(self) -> Tensor:
         parameters = [p for p in self.model.parameters() if p.grad is not None]
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
-        if self.settings.clip:
-            clip_grads_with_norm_(parameters, self.settings.clip, norm)
+        if self.pace.settings.clip:
+            clip_grads_with_norm_(parameters, self.pace.settings.clip, norm)
         return norm
 
-    def _note(self, losses_BT: Tensor, loss: Tensor, norm: Tensor) -> None:
+    def _note(self, losses_BT: Tensor, means: Sequence[Tensor]) -> None:
         if self._filled == len(self._record):
             self._record = torch.cat([self._record, self._blank(len(self._record))])
         entry = self._record[self._filled]
         torch.sum(losses_BT, 1, out=entry[: self.rows])
-        entry[-2], entry[-1] = loss, norm
+        for column, mean in enumerate(means, self._row_columns):
+            entry[column] = mean
         self._filled += 1
 
     def _note_after(self, inputs: Tensor, targets: Tensor) -> None:
         with quiet(self.model):
             losses_B = self.model.row_losses(inputs, targets)
-        self._record[self._filled - 1][self.rows : -2] = losses_B
+        self._record[self._filled - 1][self.rows : self._row_columns] = losses_B
+
+    @property
+    def _row_columns(self) -> int:
+        return 2 * self.rows if self.loss_after else self.rows
 
     def _blank(self, steps: int) -> Tensor:
         # One tensor holds rows, loss and norm of each step, so that a phase costs one copy to the host.
-        columns = 2 * self.rows if self.loss_after else self.rows
-        return torch.zeros(steps, columns + 2, device=self.device)
+        means = 2 if self.guard is None else 4
+        return torch.zeros(steps, self._row_columns + means, device=self.device)

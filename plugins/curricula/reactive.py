@@ -11,6 +11,7 @@ from andrea_core import (
     Outcome,
     Sources,
     Stage,
+    StageOptimizer,
     source_names,
     span,
 )
@@ -31,7 +32,7 @@ class ReactiveStage:
 
     The rules are `cliff`, `plateau` and `probe`; the first that holds at the end of a phase ends the stage there. What
     a rule sees before `at_least` steps is remembered but ends nothing. `sources` are the ones that may receive mass,
-    all if left out; `constraints` hold in this stage only.
+    all if left out; `constraints` and what `optimizer` changes hold in this stage only.
     """
 
     name: str = attrs.field()
@@ -44,6 +45,7 @@ class ReactiveStage:
     cliff: Cliff | None = None
     plateau: Plateau | None = None
     probe: Threshold | None = None
+    optimizer: StageOptimizer | None = None
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -123,7 +125,7 @@ class Reactive:
             if step < until:
                 break
             start = until
-        return Stage(spec.name, start, until, spec.sources, spec.constraints, state.reasons[index])
+        return Stage(spec.name, start, until, spec.sources, spec.constraints, state.reasons[index], spec.optimizer)
 
     def update(self, state: Course, outcome: Outcome, findings: Findings) -> Course:
         """Return the course after a phase: in the next stage, if a rule or the clock ended this one."""
@@ -155,6 +157,6 @@ class Reactive:
         for spec in self.stages:
             longest = OPEN_END if spec.at_most is None else spec.at_most
             late = min(OPEN_END, late + longest)
-            found.append(Stage(spec.name, early, late, spec.sources, spec.constraints))
+            found.append(Stage(spec.name, early, late, spec.sources, spec.constraints, optimizer=spec.optimizer))
             early = min(OPEN_END - 1, early + (spec.at_least if spec.rules else longest))
         return tuple(found)

@@ -12,6 +12,7 @@ from andrea_core import (
     ScenarioError,
     Sources,
     Stage,
+    StageOptimizer,
     check_sources,
     source_names,
     span,
@@ -35,13 +36,15 @@ def _has_sources(spec: "StageSpec", _attribute: "attrs.Attribute[Any]", sources:
 class StageSpec:
     """One stage of the list; it ends before step `until`, and the last, if it leaves that out, with the run.
 
-    `sources` are the ones that may receive mass, all if left out; `constraints` hold in this stage only.
+    `sources` are the ones that may receive mass, all if left out; `constraints` and what `optimizer` changes (`lr`,
+    `weight_decay`, `clip`, a `schedule` of its own) hold in this stage only.
     """
 
     name: str = attrs.field()
     until: int | None = span(default=None, at_least=1)
     sources: tuple[str, ...] | None = source_names(default=None, validator=_has_sources)
     constraints: tuple[ConstraintSet, ...] = ()
+    optimizer: StageOptimizer | None = None
 
 
 def _in_order(_staged: "Staged", _attribute: "attrs.Attribute[Any]", stages: tuple[StageSpec, ...]) -> None:
@@ -86,7 +89,7 @@ class Staged:
         for spec in self.stages:
             until = OPEN_END if spec.until is None else spec.until
             if step < until:
-                return Stage(spec.name, start, until, spec.sources, spec.constraints)
+                return Stage(spec.name, start, until, spec.sources, spec.constraints, optimizer=spec.optimizer)
             start = until
         raise ScenarioError(
             f"the last stage, {self.stages[-1].name!r}, ends at step {start}, but step {step} is asked for; "

@@ -60,6 +60,14 @@ def test_more_logits_than_are_made_at_once_take_no_more() -> None:
     assert few == many == 3 * 4 * AT_ONCE
 
 
+def test_rows_taken_in_parts_need_the_memory_of_a_part() -> None:
+    shape = PRESETS["laptop"]
+    parts = predicted(shape, OptimizerSettings(micro_rows=4), 257, 64)
+
+    assert parts == predicted(shape, OptimizerSettings(), 257, 4)
+    assert predicted(shape, OptimizerSettings(micro_rows=4), 257, 2) == predicted(shape, OptimizerSettings(), 257, 2)
+
+
 def test_a_run_that_will_not_fit_is_refused_with_the_numbers() -> None:
     memory = predicted(PRESETS["andrea-120m"], OptimizerSettings(), 8449, 64)
 
