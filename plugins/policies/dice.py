@@ -63,7 +63,7 @@ class Dice:
         """Return the proposal of the face that was drawn, with its name in `acted`."""
         shares = np.array([face.share for face in self.faces])
         ladder = np.cumsum(shares / shares.sum())
-        drawn = int(np.searchsorted(ladder / ladder[-1], rng.random(), side="right"))  # `choice`, in a third of its time
+        drawn = int(np.searchsorted(ladder / ladder[-1], rng.random(), side="right"))  # as `choice` does, quicker
         face = self.faces[drawn]
         answer = face.policy.propose(state[drawn], moment, rng)
         proposal = answer if isinstance(answer, Proposal) else Proposal(answer)

@@ -27,14 +27,15 @@ class Improvement:
     Pull model: a pull is the rows of one source in one training step: their token-weighted mean loss, in step order.
     Unseen sources: NaN, and their average stays. A source's first pull only starts its average and gives no score.
 
-    `form = "signed"` (default) keeps the sign. The average moves by max(`alpha`, 1 / pulls), `alpha` 0.02 if not given: as
-    fast as learning it would forget what it learns from, and a source whose first loss was lucky would be paid for it. With `normaliser = "deviation"` (default) the phase score is divided by
-    D sqrt(alpha / (2 - alpha)), the standard error of a moving average of such scores, where D is a moving root mean
-    square (rate `alpha`) of all sources' phase scores, this phase included. Range: a few units around 0, whatever the
-    loss's scale, at most sqrt((2 - alpha) K) / alpha; noise alone averages to 0. "zscore" and "quantile" are those of
-    the other rewards (see `loss`), with `alpha` as the rate. With `normaliser = "none"` the scores are nats a token.
-    `form = "andrea"` is max(0, average - loss) x 1000 a pull, never normalised, `alpha` 0.1 if not given: range 0 to about
-    1000. It pays for spread instead of learning (a bandit parks on a source that is pure noise), so it is not the default.
+    `form = "signed"` (default) keeps the sign. The average moves by max(`alpha`, 1 / pulls), `alpha` 0.02 if not given:
+    one that is as fast as learning forgets what it learns from, and pays a source for ever for a lucky first loss. With
+    `normaliser = "deviation"` (default) the phase score is divided by D sqrt(alpha / (2 - alpha)), the standard error
+    of a moving average of such scores, where D is a moving root mean square (rate `alpha`) of all sources' phase
+    scores, this phase included. Range: a few units around 0, whatever the loss's scale, at most
+    sqrt((2 - alpha) K) / alpha; noise alone averages to 0. The other normalisers are those of the other rewards (see
+    `loss`), with `alpha` as the rate. With `normaliser = "none"` the scores are nats a token.
+    `form = "andrea"` is max(0, average - loss) x 1000 a pull, never normalised, `alpha` 0.1 if not given: range 0 to
+    about 1000. It pays for spread instead of learning (a bandit parks on pure noise), so it is not the default.
     Departures: sign, rate and normaliser are this project's; ANDREA does not say how a first pull is treated.
     """
 
@@ -85,13 +86,11 @@ def pull_losses(observation: Observation) -> Vector:
     return np.where(np.isfinite(losses), losses, np.nan).reshape(steps, count)
 
 
-def below_average(
-    losses: Vector, average: Vector, alpha: float, pulls: Vector | None = None
-) -> tuple[Vector, Vector]:
+def below_average(losses: Vector, average: Vector, alpha: float, pulls: Vector | None = None) -> tuple[Vector, Vector]:
     """Return by how much each pull (steps, K) lies below the average before it, and the average (K,) after the last.
 
-    With `pulls`, the number of each source's earlier ones (K,), the average moves by 1 / n at its n-th pull while that is
-    more than `alpha`. Pull by pull in plain numbers: most sources have no pull in most steps.
+    With `pulls`, the number of each source's earlier ones (K,), the average moves by 1 / n at its n-th pull while that
+    is more than `alpha`. Pull by pull in plain numbers: most sources have no pull in most steps.
     """
     scores, moved = np.full(losses.shape, np.nan), average.copy()
     known = ~np.isnan(losses.T)

@@ -309,6 +309,6 @@ def test_a_policy_that_knows_its_sources_is_tried_with_them():
 @pytest.mark.slow  # its instructions are counted one by one
 def test_a_loop_over_pairs_of_sources_is_told_by_its_instructions():
     with pytest.raises(
-        AssertionError, match="instructions for 200 sources and .*; work and memory must grow with the number"
+        AssertionError, match=r"instructions for 200 sources and .*; work and memory must grow with the number"
     ):
         check_policy(LoopsOverPairs())
