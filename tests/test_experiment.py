@@ -54,8 +54,11 @@ def assert_same_record(one, other):
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
-def killed_run(make, at_step):
-    """Fork; in the child make an experiment, train, and die by SIGKILL when `at_step` steps are done."""
+def killed_run(make, at_step, *, written=False):
+    """Fork; in the child make an experiment, train, and die by SIGKILL when `at_step` steps are done.
+
+    With `written` it dies when the checkpoint that is being written is finished.
+    """
     child = os.fork()
     if child == 0:
         try:
@@ -64,6 +67,8 @@ def killed_run(make, at_step):
 
             def step_then_die(inputs, targets):
                 if experiment.trainer.steps_done == at_step:
+                    if written:
+                        experiment.saver.writer.wait()
                     os.kill(os.getpid(), signal.SIGKILL)
                 inner(inputs, targets)
 
@@ -191,7 +196,7 @@ class TestResume:
 
     def test_a_damaged_checkpoint_is_passed_over_and_said(self, tiny, tmp_path, straight):
         out = tmp_path / "damaged"
-        killed_run(lambda: (start(tiny, out), None), 22)
+        killed_run(lambda: (start(tiny, out), None), 22, written=True)
         (out / "checkpoints/step_0000021/model.safetensors").write_bytes(b"short")
         notes = Notes()
         experiment, step = resumed_run(out, notes)
