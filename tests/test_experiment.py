@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import zarr
+from cut_runs import assert_same_record, killed_run, record
 
 from andrea_core.assembly import new_run, resumed_run
 from andrea_core.errors import PluginError, RunError
@@ -14,8 +14,6 @@ from andrea_core.experiment import Interrupted
 from andrea_core.progress import Progress
 from andrea_core.runs.store import open_run
 from andrea_core.scenario import load
-
-WALL_TIME = "phases/seconds"
 
 
 class Notes(Progress):
@@ -40,45 +38,6 @@ def finish(experiment, step=None):
 def train(scenario, out, **options):
     finish(start(scenario, out, **options))
     return open_run(out)
-
-
-def record(folder):
-    group = zarr.open_group(folder / "run.zarr", mode="r")
-    arrays = {name: a for name, a in group.members(max_depth=None) if isinstance(a, zarr.Array) and name != WALL_TIME}
-    return {name: np.asarray(array[:]).tolist() for name, array in arrays.items()}
-
-
-def assert_same_record(one, other):
-    assert one.keys() == other.keys()
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
-
-
-def killed_run(make, at_step, *, written=False):
-    """Fork; in the child make an experiment, train, and die by SIGKILL when `at_step` steps are done.
-
-    With `written` it dies when the checkpoint that is being written is finished.
-    """
-    child = os.fork()
-    if child == 0:
-        try:
-            experiment, step = make()
-            inner = experiment.trainer.step
-
-            def step_then_die(inputs, targets):
-                if experiment.trainer.steps_done == at_step:
-                    if written:
-                        experiment.saver.writer.wait()
-                    os.kill(os.getpid(), signal.SIGKILL)
-                inner(inputs, targets)
-
-            experiment.trainer.step = step_then_die
-            experiment.run(step)
-        finally:
-            os._exit(7)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), f"the child ended by itself: {status}"
-    assert os.WTERMSIG(status) == signal.SIGKILL
 
 
 class TestRecord:
