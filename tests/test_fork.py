@@ -174,3 +174,36 @@ def test_run_and_step_are_told_apart(tmp_path):
     assert run_and_step("runs/x@21") == (run_and_step("runs/x")[0], 21)
     assert run_and_step(str(tmp_path / "a@5"))[1] is None
     assert run_and_step(f"{tmp_path}/a@5@7") == (tmp_path / "a@5", 7)
+
+
+def test_a_changed_plugin_is_refused_with_both_digests_and_a_fork_starts_only_from_a_phases_end(tiny, tmp_path):
+    plugin, out = tmp_path / "calm.py", tmp_path / "run"
+    plugin.write_text(CALM, encoding="utf-8")
+    options = {"settings": ("policy.use=calm", "probes=[]"), "plugins": [str(plugin)]}
+    finish(new_run(load(tiny, **options), out, Progress(), device="cpu", threads=1))
+    plugin.write_text(CALM.replace("nothing", "very little"), encoding="utf-8")
+
+    with pytest.raises(RunError, match=r"the plugin calm .* has changed .*: \w{12} -> \w{12}; .*andrea fork"):
+        resumed_run(out, Progress())
+    inside = [step for step in (7, 14, 21, 28, 35) if step not in open_run(out).phases["start"]]
+    with pytest.raises(RunError, match=r"lies inside a phase.*the plugin calm"):
+        fork(out, inside[0], tiny, tmp_path / "no", **options)
+    longer = {**options, "settings": (*options["settings"], "run.steps=44")}
+    assert forked(out, 40, tiny, tmp_path / "fork", **longer).steps.rows == 44
+
+
+CALM = '''
+import attrs
+from andrea_core import hookimpl
+
+@attrs.frozen
+class Calm:
+    """It does nothing."""
+    needs = frozenset()
+    def start(self, sources): return None
+    def propose(self, state, moment, rng): return moment.region.centre
+    def update(self, state, outcome): return None
+
+@hookimpl
+def andrea_policies(): return {"calm": Calm}
+'''

@@ -1,11 +1,15 @@
 """Which checkpoints stay: the first, the newest, every n-th, the best; and what a listing says of them."""
 
+import re
+
 import pytest
 import torch
 
+from andrea_core.cli import main
 from andrea_core.errors import ScenarioError
 from andrea_core.runs.checkpoint import Checkpoint, CheckpointFolder
 from andrea_core.runs.keeping import Keep
+from andrea_core.runs.store import open_run
 from andrea_core.scenario import load
 
 
@@ -68,3 +72,34 @@ def test_keep_best_without_held_out_loss_is_refused_with_the_remedy(tiny):
         load(tiny, settings=["run.keep_best=true", "probes=[]"])
 
     assert load(tiny, settings=["run.keep_best=true"]).scenario.run.keep_best
+
+
+def test_show_lists_a_runs_checkpoints_with_size_reason_and_times(run, capfd):
+    with pytest.raises(SystemExit) as ended:
+        main(["show", str(run)])
+    lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("# checkpoint")]
+
+    assert ended.value.code in (None, 0)
+    assert [line.split(":")[0] for line in lines] == [f"# checkpoint {step}" for step in (0, 7, 14, 21, 24)]
+    form = r"# checkpoint \d+: \d\.\d MB, (first, )?recent; the loop waited [\d.]+ ms, written in [\d.]+ s"
+    assert all(re.fullmatch(form, line) for line in lines)
+
+
+def test_without_the_times_the_listing_goes_without_them(run, capfd):
+    (run / "checkpoints.json").write_text("torn", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["show", str(run)])
+
+    assert "# checkpoint 24: 0.5 MB, recent\n" in capfd.readouterr().out
+
+
+def test_the_best_model_is_saved_when_it_is_found_and_stays(start, tmp_path):
+    experiment = start(tmp_path / "run", "run.keep_best=true", "run.keep_checkpoints=1", "run.checkpoint_every=100")
+    experiment.run()
+    experiment.folder.release()
+    evals, checkpoints = open_run(tmp_path / "run").evals, CheckpointFolder(tmp_path / "run/checkpoints")
+    means = evals["bits_per_byte"].mean(1)
+
+    assert checkpoints.best() == pytest.approx(means.min())
+    assert int(evals["step"][means.argmin()]) in checkpoints.steps()
+    assert checkpoints.steps() == sorted({0, 24, int(evals["step"][means.argmin()])})
