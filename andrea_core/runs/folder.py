@@ -166,8 +166,10 @@ def _changes(path: Path, text: str) -> str:
     from andrea_core.changes import changes, in_words
 
     was = read_facts(path).get("scenario")
+    if not isinstance(was, str) or was.startswith(text):  # the rest is cut off: damage, not a change
+        return ""
     try:
-        return in_words(changes(tomllib.loads(was), tomllib.loads(text))) if isinstance(was, str) else ""
+        return in_words(changes(tomllib.loads(was), tomllib.loads(text)))
     except (ValueError, RecursionError):
         return ""
 
