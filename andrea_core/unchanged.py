@@ -1,4 +1,4 @@
-"""Whether a run still finds what it was started with: its plugins, its text, its tokenizer; else what differs."""
+"""Whether a run finds what it was started with, its plugins, its text, its tokenizer; else what differs."""
 
 import tomllib
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""One thread that writes while the loop goes on: one piece of work at a time, its error raised to whoever waits."""
+"""One thread that writes while the loop goes on: one piece of work at a time; its errors reach whoever waits."""
 
 import threading
 from collections.abc import Callable
