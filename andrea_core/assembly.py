@@ -1,7 +1,7 @@
 """Builds a run out of its parts, new or resumed: folder, corpus, streams, trainer, probes, record."""
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +10,22 @@ import numpy as np
 from andrea_core.data.sampler import Sampler
 from andrea_core.data.stream import PackedStream
 from andrea_core.errors import AndreaError, PluginError, RunError
+from andrea_core.pivots import Pivots
 from andrea_core.plan import Plan
 from andrea_core.plugins import Catalogue
 from andrea_core.progress import Progress
 from andrea_core.runs.files import disk_errors, remove, write_text
-from andrea_core.runs.folder import SCENARIO, TOKENIZER, RunFolder, new_name, read_facts
+from andrea_core.runs.folder import PIVOTS, SAVES, SCENARIO, TOKENIZER, RunFolder, first_step, new_name, read_facts
+from andrea_core.runs.writer import Writer
+from andrea_core.saving import Saver, keep_of
 from andrea_core.scenario import Loaded, Scenario, load_resolved
-from andrea_core.values import Sources
+from andrea_core.unchanged import refuse_other_plugins, refuse_other_reading, refuse_other_text
+from andrea_core.values import Sources, Stage
 
 if TYPE_CHECKING:
     from andrea_core.data.corpus import Corpus
     from andrea_core.experiment import Experiment
+    from andrea_core.runs.recorder import Recorder
 
 Say = Callable[[str], None]
 
@@ -31,10 +36,19 @@ def new_run(loaded: Loaded, out: Path | None, progress: Progress, *, device: str
     Everything that can be wrong is looked at before the folder is made: the plan, the corpus, the model.
     """
     Plan.of(loaded).check()
-    corpus = _corpus(loaded.scenario, progress.note)
+    corpus = corpus_for(loaded.scenario, progress.note)
     initial = _initial_weights(loaded.scenario, corpus.tokenizer.vocabulary)
-    device, threads = _machine(device, threads)
+    device, threads = machine(device, threads)
     _refuse_unfit(loaded.scenario, corpus.tokenizer.vocabulary, device)
+    folder = create_folder(out or Path("runs") / new_name(loaded.scenario.name), loaded, corpus, device, threads)
+    experiment = assemble(loaded, folder, corpus, progress, device)
+    if initial is not None:
+        experiment.trainer.model.load_state_dict(initial)
+    return experiment
+
+
+def create_folder(path: Path, loaded: Loaded, corpus: "Corpus", device: str, threads: int, **more: Any) -> RunFolder:
+    """Return a run's folder, new or started over, with its facts (`more` besides) and its tokenizer written down."""
     facts = {
         "digest": loaded.digest,
         "plugins": [{"name": p.name, "origin": p.origin, "digest": p.digest} for p in loaded.catalogue.active],
@@ -42,15 +56,12 @@ def new_run(loaded: Loaded, out: Path | None, progress: Progress, *, device: str
         "threads": threads,
         "corpus": {source.name: source.fingerprint for source in corpus.sources},
         "tokenizer": corpus.tokenizer.digest,
+        **more,
     }
-    path = out or Path("runs") / new_name(loaded.scenario.name)
     folder = RunFolder.create(path, loaded.text, facts)
     _clear(folder)
     write_text(folder.path / TOKENIZER, corpus.tokenizer.to_json())
-    experiment = _assemble(loaded, folder, corpus, progress, device)
-    if initial is not None:
-        experiment.trainer.model.load_state_dict(initial)
-    return experiment
+    return folder
 
 
 def resumed_run(path: Path, progress: Progress, *, device: str | None = None) -> tuple["Experiment", int]:
@@ -62,18 +73,20 @@ def resumed_run(path: Path, progress: Progress, *, device: str | None = None) ->
     try:
         facts = folder.facts()
         loaded = load_resolved(path / SCENARIO)
-        _refuse_changes(facts, loaded)
+        refuse_other_reading(facts, loaded, str(path / SCENARIO))
+        refuse_other_plugins(facts, loaded.catalogue, str(path))
         step, damage = folder.checkpoints.newest_valid()
         for text in damage:
             progress.note(f"passed over: {text}")
         if step is None:
+            again = f"fork {facts['parent']['path']}@{facts['parent']['step']}" if "parent" in facts else "run"
             raise RunError(
-                f"{path} has no valid checkpoint; start over with `andrea run {path / SCENARIO} --out {path}`"
+                f"{path} has no valid checkpoint; start over with `andrea {again} {path / SCENARIO} --out {path}`"
             )
-        corpus = _corpus(loaded.scenario, progress.note)
-        _refuse_other_text(facts, corpus)
-        used, _ = _machine(device or facts["device"], facts["threads"])
-        return _assemble(loaded, folder, corpus, progress, used), step
+        corpus = corpus_for(loaded.scenario, progress.note)
+        refuse_other_text(facts, corpus)
+        used, _ = machine(device or facts["device"], facts["threads"])
+        return assemble(loaded, folder, corpus, progress, used), step
     except BaseException:
         folder.release()
         raise
@@ -81,12 +94,13 @@ def resumed_run(path: Path, progress: Progress, *, device: str | None = None) ->
 
 def corpus_of(path: Path) -> "Corpus":
     """Return the corpus of a run; raises RunError when a source's text is not what the run was trained with."""
-    corpus = _corpus(load_resolved(path / SCENARIO).scenario, lambda _line: None)
-    _refuse_other_text(read_facts(path), corpus)
+    corpus = corpus_for(load_resolved(path / SCENARIO).scenario, lambda _line: None)
+    refuse_other_text(read_facts(path), corpus)
     return corpus
 
 
-def _assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Progress, device: str) -> "Experiment":
+def assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Progress, device: str) -> "Experiment":
+    """Return the experiment of a scenario in a folder, ready for its first step."""
     from andrea_core.experiment import Experiment
     from andrea_core.looking import Looker, needs_of
     from andrea_core.model.gradients import GradientMeter
@@ -112,15 +126,20 @@ def _assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Pro
     )
     meter = GradientMeter(trainer.model, corpus, scenario.seed) if "source_gradients" in needs else None
     looker = Looker(director, lambda step: ModelView(trainer.model, corpus, step), trainer.device, meter)
-    recorder = _recorder(loaded, folder, corpus, sources, progress)
+    writer = Writer()
+    recorder = _recorder(loaded, folder, corpus, sources, progress, writer)
     groups = looker.groups()
     opened = _observers(scenario, loaded.catalogue, folder, sources)
     record = Record(recorder, director, progress, groups, opened, scenario.sampler.rows * shape.context)
     gc.freeze()  # what exists now lives as long as the run; the collector need not look at it again
-    return Experiment(folder, director, trainer, looker, record, progress, director.start())
+    saver = Saver(folder, recorder, writer, keep_of(scenario.run, first_step(folder.path)))
+    pivots = Pivots.of(folder.path, loaded)
+    return Experiment(folder, director, trainer, looker, record, progress, saver, pivots, director.start())
 
 
-def _recorder(loaded: Loaded, folder: RunFolder, corpus: "Corpus", sources: Sources, progress: Progress) -> Any:
+def _recorder(
+    loaded: Loaded, folder: RunFolder, corpus: "Corpus", sources: Sources, progress: Progress, writer: Writer
+) -> "Recorder":
     from andrea_core.runs.recorder import Recorder
 
     scenario = loaded.scenario
@@ -132,11 +151,24 @@ def _recorder(loaded: Loaded, folder: RunFolder, corpus: "Corpus", sources: Sour
         "rows": scenario.sampler.rows,
         "context": scenario.model.resolve().context,
         "total_steps": scenario.run.steps,
-        "stages": [{"name": stage.name, "start": stage.start, "until": stage.until} for stage in plan],
+        "stages": _stages(plan, folder.facts().get("parent")),
         "order0": [source.order0 for source in corpus.sources],
         "epoch_tokens": sources.tokens.tolist(),
     }
-    return Recorder(folder.store, attributes, every_seconds=30.0 if progress.watched else None)
+    return Recorder(folder.store, attributes, every_seconds=30.0 if progress.watched else None, writer=writer)
+
+
+def _stages(plan: Sequence[Stage], parent: Any) -> list[dict[str, Any]]:
+    """Return the stages as the record names them; those of a fork's parent up to where the fork begins."""
+    own: list[Any] = [{"name": stage.name, "start": stage.start, "until": stage.until} for stage in plan]
+    if not isinstance(parent, dict):
+        return own
+    at = int(parent["step"])
+    before = [one for one in parent["stages"] if one["start"] < at]
+    return [
+        *({**one, "until": min(one["until"], at)} for one in before),
+        *({**one, "start": max(one["start"], at)} for one in own if one["until"] > at),
+    ]
 
 
 def _observers(scenario: Scenario, catalogue: Catalogue, folder: RunFolder, sources: Sources) -> list[Any]:
@@ -150,7 +182,8 @@ def _observers(scenario: Scenario, catalogue: Catalogue, folder: RunFolder, sour
     return opened
 
 
-def _corpus(scenario: Scenario, say: Say) -> "Corpus":
+def corpus_for(scenario: Scenario, say: Say) -> "Corpus":
+    """Return the text of a scenario's sources, prepared."""
     from andrea_core.data.corpus import prepare
 
     return prepare(scenario.sources, scenario.tokenizer, report=say)
@@ -194,7 +227,7 @@ def _refuse_unfit(scenario: Scenario, vocabulary: int, device: str) -> None:
     refuse_unfit(memory, free, "the GPU" if device == "cuda" else "this machine")
 
 
-def _machine(device: str, threads: int | None) -> tuple[str, int]:
+def machine(device: str, threads: int | None) -> tuple[str, int]:
     """Return the device and the number of threads, both set; raises AndreaError for a device that is not there."""
     import torch
 
@@ -209,34 +242,9 @@ def _machine(device: str, threads: int | None) -> tuple[str, int]:
     return device, torch.get_num_threads()
 
 
-def _refuse_changes(facts: dict[str, Any], loaded: Loaded) -> None:
-    if facts["digest"] != loaded.digest:
-        raise RunError(
-            "scenario.toml in the run folder is not what the run was started with; undo the change, or start a new run"
-        )
-    now = {plugin.name: plugin.digest for plugin in loaded.catalogue.active}
-    for plugin in facts["plugins"]:
-        if now.get(plugin["name"]) != plugin["digest"]:
-            raise RunError(
-                f"the plugin {plugin['name']} ({plugin['origin']}) has changed since the run was started; "
-                "bring back the old version, or start a new run"
-            )
-
-
-def _refuse_other_text(facts: dict[str, Any], corpus: "Corpus") -> None:
-    for source in corpus.sources:
-        if facts["corpus"].get(source.name) != source.fingerprint:
-            raise RunError(
-                f"the text of source {source.name!r} is not what the run was trained on; "
-                "bring it back, or start a new run"
-            )
-    if facts["tokenizer"] != corpus.tokenizer.digest:
-        raise RunError("the tokenizer is not what the run was trained with; bring it back, or start a new run")
-
-
 def _clear(folder: RunFolder) -> None:
     """Start over: nothing of an earlier attempt in this folder may be mixed into the new record."""
     with disk_errors(str(folder.path)):
-        for leftover in (folder.store, folder.checkpoints.folder):
+        for leftover in (folder.store, folder.checkpoints.folder, folder.path / PIVOTS, folder.path / SAVES):
             remove(leftover)
         folder.checkpoints.folder.mkdir(exist_ok=True)

@@ -16,11 +16,12 @@ from andrea_core.model.pace import Pace
 from andrea_core.model.spikes import spike_text
 from andrea_core.model.trainer import PhaseLosses, Trainer
 from andrea_core.phase import Director, Phase, State
+from andrea_core.pivots import Pivots
 from andrea_core.progress import Progress
 from andrea_core.record import Record
 from andrea_core.runs.folder import RunFolder
 from andrea_core.runs.tree import prove
-from andrea_core.saving import restore, save
+from andrea_core.saving import Saver, restore
 from andrea_core.stopwatch import Stopwatch
 from andrea_core.values import Findings, Gradients, Observation, Vector
 
@@ -43,7 +44,11 @@ class Experiment:
     looker: Looker
     record: Record
     progress: Progress
+    saver: Saver
+    pivots: Pivots
     state: State
+    begun: bool = False
+    """Whether the state is not that of step 0 but one that another run left: a fork begins there."""
     watch: Stopwatch = attrs.field(factory=Stopwatch)
     _asked: int = 0
 
@@ -58,14 +63,15 @@ class Experiment:
         A probe's wish to stop ends the run early, with its reason in the findings. Raises Interrupted after SIGINT,
         SIGTERM or SIGHUP, with a checkpoint written; PluginError and RunError leave the last checkpoint good.
         """
-        with _signals(self):
+        with _signals(self), self.saver.writer:
             if resume_at is None:
-                findings = self._look(None)
+                findings = Findings({}) if self.begun else self._look(None)
                 self._save()
+                self.saver.writer.wait()  # from the first step on there is something to go on with
             else:
                 folder, recorder = self.folder.checkpoints, self.record.recorder
                 self.state = restore(folder, resume_at, self.state, self.trainer, recorder)
-                self.record.saved_at = resume_at
+                self.saver.resumed(resume_at, self.state)
                 findings = Findings({})
             while self.state.step < self.total and findings.stop is None:
                 findings = self._phase()
@@ -76,11 +82,15 @@ class Experiment:
         return findings
 
     def _phase(self) -> Findings:
-        """Decide a phase, train it, learn from it; return what the probes found at its end."""
+        """Decide a phase, train it, finish it; return what the probes found at its end."""
         with self.watch.on("policy"):
-            phase = self.director.decide(self.state)
+            phase = self.decided()
         self.progress.phase_began(phase.stage.name, self.state.phase, phase.policy, phase.landed.weights)
         self._train(phase)
+        return self.finish(phase)
+
+    def finish(self, phase: Phase) -> Findings:
+        """Learn from a phase that is trained, look at the model, write it down."""
         with self.watch.on("model"):
             losses = self.trainer.collect()
         self._refuse_divergence(phase, losses)
@@ -100,7 +110,18 @@ class Experiment:
             self._note_spikes(before.step, phase, losses)
             self.record.phase(before, self.state, phase, losses, outcome, [*phase.events, *odd], self.watch)
             self.progress.phase_done(self.record.report(before, self.state, phase, losses, self.total))
+        self.saver.writer.check()
+        if self.saver.improved(self.state.step):
+            self._save()
         return findings
+
+    def decided(self) -> Phase:
+        """Decide a phase under the constraints in force, or decide the one again whose middle a resume starts from."""
+        if not self.trainer.phase_steps:
+            self.pivots.at_border(self.director, self.state)
+        self.director = self.pivots.director(self.director, self.state.step)
+        phase = self.director.decide(self.state)
+        return attrs.evolve(phase, events=(*self.pivots.events(self.state.step), *phase.events))
 
     def _train(self, phase: Phase) -> None:
         """Take the steps of a phase that are not taken yet, saving whenever it is time."""
@@ -119,6 +140,7 @@ class Experiment:
             self.progress.stepped(self.trainer.steps_done)
             if self._asked:
                 self._save()
+                self.saver.writer.wait()
                 raise Interrupted(self.trainer.steps_done, self._asked)
 
     def _look(self, phase: Phase | None, *, pivot: bool = False) -> Findings:
@@ -128,6 +150,7 @@ class Experiment:
         self.state = attrs.evolve(self.state, probes=probes)
         with self.watch.on("recording"):
             self.record.findings(self.state.step, findings)
+        self.saver.measured(self.state.step, findings, self.record.groups)
         return findings
 
     def _save_if_due(self) -> None:
@@ -136,15 +159,12 @@ class Experiment:
             self._save()
 
     def _save(self) -> None:
-        """Write a checkpoint, unless this step has one or the model has diverged."""
-        step = self.trainer.steps_done
-        if self.folder.checkpoints.path(step).exists() and step == self.record.saved_at:
+        """Begin to write a checkpoint, unless there is one or the model has diverged."""
+        if self.saver.has(self.trainer.steps_done, self.state):
             return
         with self.watch.on("recording"):
             if np.isfinite(self.trainer.collect().loss).all():
-                keep = self.director.scenario.run.keep_checkpoints
-                save(self.folder.checkpoints, keep, self.state, self.trainer, self.record.recorder)
-                self.record.saved_at = step
+                self.saver.save(self.state, self.trainer)
 
     def _observation(
         self, phase: Phase, losses: PhaseLosses, heldout: Vector | None, gradients: Gradients | None
@@ -165,6 +185,7 @@ class Experiment:
         bad = np.flatnonzero(~np.isfinite(losses.loss))
         if len(bad) == 0:
             return
+        self.saver.writer.wait()
         last, rows = self.folder.checkpoints.newest_valid()[0], self._rows(phase, int(bad[0]))
         raise RunError(
             f"the loss is {losses.loss[bad[0]]} at step {self.state.step + int(bad[0]) + 1} "

@@ -4,6 +4,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.random import Generator
 
 from andrea_core.data.sampler import PhasePlan, Sampler, SamplerState
 from andrea_core.guard import Blame, Landed, accusation, blaming, land, numbers, whole_steps
@@ -102,10 +103,13 @@ class Director:
         with blaming(blame):
             wished = scenario.phases.length(context, generator(seed, "phases", state.phase))
         steps = min(landed.proposal.steps or whole_steps(wished, blame), context.stage_until - state.step, LONGEST)
-        rng = generator(seed, "draw", state.phase)
-        plan = self.sampler.plan(state.sampler, landed.weights, moment.active, steps, rng)
+        plan = self.sampler.plan(state.sampler, landed.weights, moment.active, steps, self.draws(state))
         name = landed.proposal.acted or self.catalogue.name_of("policies", scenario.policy.component)
         return Phase(stage, region, landed, name, steps, plan, self._events(state, stage, moment))
+
+    def draws(self, state: State) -> Generator:
+        """Return the random generator of the rows of the next phase."""
+        return generator(self.scenario.seed, "draw", state.phase)
 
     def learn(self, state: State, phase: Phase, observation: Observation) -> tuple[State, Outcome, list[Event]]:
         """Return the state after a phase (its probes and curriculum aside), its outcome, and what was odd about it."""

@@ -42,7 +42,6 @@ class Record:
     """Where each probe's measurements go."""
     observers: list[tuple[str, Observer, Any]]
     tokens_per_step: int
-    saved_at: int = -1
     _kinds: dict[tuple[str, str], str] = attrs.field(factory=dict)
     _seconds: float = 0.0
     _steps: int = 0

@@ -48,11 +48,17 @@ def _folder_name(_scenario: Any, _attribute: Any, value: str) -> None:
 
 @attrs.frozen
 class RunSettings:
-    """How long to train and how often to save: `steps` optimiser steps, a checkpoint every `checkpoint_every` steps."""
+    """How long to train and how often to save: `steps` optimiser steps, a checkpoint every `checkpoint_every` steps.
+
+    The newest `keep_checkpoints` stay, and every `keep_every`-th for good. With `keep_best` a checkpoint is written
+    whenever a probe finds a lower mean held-out loss than ever before, and the best one stays.
+    """
 
     steps: int = span(at_least=1)
     checkpoint_every: int = positive(default=100)
     keep_checkpoints: int = positive(default=3)
+    keep_every: int | None = positive(default=None)
+    keep_best: bool = False
 
 
 @attrs.frozen
@@ -183,6 +189,10 @@ def _check(scenario: Scenario, origin: Callable[[Sequence[str]], str]) -> None:
         scenario.model.resolve()
     except ValueError as error:
         wrong.append(Problem(("model",), str(error)))
+    if scenario.run.keep_best and not any(getattr(slot.component, "group", None) == "eval" for slot in scenario.probes):
+        wrong.append(
+            Problem(("run", "keep_best"), 'needs a probe that measures held-out loss: add [[probes]] use = "heldout"')
+        )
     for path, name in named_sources(scenario):
         if name not in scenario.sources:
             wrong.append(Problem(path, f"there is no source {name!r}{nearest(name, scenario.sources)}"))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import zarr
+from cut_runs import assert_same_record, killed_run, record
 
 from andrea_core.assembly import new_run, resumed_run
 from andrea_core.errors import PluginError, RunError
@@ -14,8 +14,6 @@ from andrea_core.experiment import Interrupted
 from andrea_core.progress import Progress
 from andrea_core.runs.store import open_run
 from andrea_core.scenario import load
-
-WALL_TIME = "phases/seconds"
 
 
 class Notes(Progress):
@@ -40,40 +38,6 @@ def finish(experiment, step=None):
 def train(scenario, out, **options):
     finish(start(scenario, out, **options))
     return open_run(out)
-
-
-def record(folder):
-    group = zarr.open_group(folder / "run.zarr", mode="r")
-    arrays = {name: a for name, a in group.members(max_depth=None) if isinstance(a, zarr.Array) and name != WALL_TIME}
-    return {name: np.asarray(array[:]).tolist() for name, array in arrays.items()}
-
-
-def assert_same_record(one, other):
-    assert one.keys() == other.keys()
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
-
-
-def killed_run(make, at_step):
-    """Fork; in the child make an experiment, train, and die by SIGKILL when `at_step` steps are done."""
-    child = os.fork()
-    if child == 0:
-        try:
-            experiment, step = make()
-            inner = experiment.trainer.step
-
-            def step_then_die(inputs, targets):
-                if experiment.trainer.steps_done == at_step:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                inner(inputs, targets)
-
-            experiment.trainer.step = step_then_die
-            experiment.run(step)
-        finally:
-            os._exit(7)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), f"the child ended by itself: {status}"
-    assert os.WTERMSIG(status) == signal.SIGKILL
 
 
 class TestRecord:
@@ -191,7 +155,7 @@ class TestResume:
 
     def test_a_damaged_checkpoint_is_passed_over_and_said(self, tiny, tmp_path, straight):
         out = tmp_path / "damaged"
-        killed_run(lambda: (start(tiny, out), None), 22)
+        killed_run(lambda: (start(tiny, out), None), 22, written=True)
         (out / "checkpoints/step_0000021/model.safetensors").write_bytes(b"short")
         notes = Notes()
         experiment, step = resumed_run(out, notes)

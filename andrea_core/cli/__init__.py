@@ -16,6 +16,8 @@ from andrea_core.errors import AndreaError
 _COMMANDS = {
     "run": "andrea_core.cli.running:run",
     "resume": "andrea_core.cli.running:resume",
+    "fork": "andrea_core.cli.fork:fork",
+    "pivot": "andrea_core.cli.pivot:pivot",
     "show": "andrea_core.cli.show:show",
     "region": "andrea_core.cli.region:region",
     "plugins": "andrea_core.cli.plugins:plugins",

@@ -55,12 +55,12 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
     refuse_optimised()
     loaded = load_scenario(**options)
     progress = display()
-    _let_threads_sleep()
+    let_threads_sleep()
     from andrea_core.assembly import new_run
 
     with folder_errors(out or Path("runs")):
         experiment = new_run(loaded, out, progress, device=device, threads=threads)
-    return _finish(experiment, None)
+    return finish(experiment, None)
 
 
 @click.command()
@@ -72,11 +72,11 @@ def resume(folder: Path, device: str | None) -> int:
 
     refuse_optimised()
     progress = display()
-    _let_threads_sleep()
+    let_threads_sleep()
     from andrea_core.assembly import resumed_run
 
     experiment, step = resumed_run(folder, progress, device=device)
-    code = _finish(experiment, step)  # also at the last step: its phase, or the report, may be missing
+    code = finish(experiment, step)  # also at the last step: its phase, or the report, may be missing
     if step >= experiment.total:
         click.echo(f"{folder} is complete: {step} steps")
     return code
@@ -96,8 +96,11 @@ def load_scenario(
     return load(scenario, profile=profile, scale=scale, settings=settings, seed=seed, plugins=plugins)
 
 
-def _finish(experiment: "Experiment", step: int | None) -> int:
-    """Train, then print the summary and say where everything is."""
+def finish(experiment: "Experiment", step: int | None, *, resume: bool = True) -> int:
+    """Train, then print the summary and say where everything is.
+
+    `step` is where the run stands, None for its very beginning; with `resume` that checkpoint is gone on from.
+    """
     from andrea_core.cli import INTERRUPTED, STOPPED
     from andrea_core.experiment import Interrupted
 
@@ -105,7 +108,7 @@ def _finish(experiment: "Experiment", step: int | None) -> int:
     sources = experiment.director.sources.names
     experiment.progress.open(experiment.director.scenario.name, str(folder), sources, step or 0, experiment.total)
     try:
-        findings = experiment.run(step)
+        findings = experiment.run(step if resume else None)
     except Interrupted as stopped:
         experiment.progress.close()
         click.echo(f"stopped at step {stopped.step}, checkpoint written; go on with: andrea resume {folder}", err=True)
@@ -157,7 +160,7 @@ def _refuse_no_folder(folder: Path) -> None:
         return
 
 
-def _let_threads_sleep() -> None:
+def let_threads_sleep() -> None:
     """Let OpenMP threads sleep at barriers instead of spinning there; must come before torch is imported.
 
     Spinning threads take the cores away from each other when anything else runs: a step then takes

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 @scenario_options
 @click.option("--toml", is_flag=True, help="Print only the resolved scenario.")
 def show(scenario: Path, toml: bool, **options: Any) -> None:
-    """Print SCENARIO resolved, its digest, and what each stage will be; SCENARIO may also be a run's folder."""
+    """Print SCENARIO resolved, its digest, and what each stage will be.
+
+    SCENARIO may also be a run's folder; its checkpoints are then listed, with their size, and why each is kept.
+    """
     from andrea_core.plan import Plan
     from andrea_core.scenario import load_resolved
 
@@ -27,12 +30,28 @@ def show(scenario: Path, toml: bool, **options: Any) -> None:
         return
     plan = Plan.of(loaded)
     click.echo(f"# digest {loaded.digest}")
-    for line in outlook(loaded, plan):
+    for line in [*outlook(loaded, plan), *(saved(scenario, loaded) if scenario.is_dir() else [])]:
         click.echo(f"# {line}")
     text = ignored_reward(loaded)
     if text is not None:
         click.echo(f"# note: {text}")
     plan.check()
+
+
+def saved(folder: Path, loaded: "Loaded") -> list[str]:
+    """Return a line for each checkpoint of a run: its step, its size, why it stays, and the time that it took."""
+    from andrea_core.runs.checkpoint import CheckpointFolder
+    from andrea_core.runs.folder import first_step
+    from andrea_core.saving import keep_of, read_saves
+
+    checkpoints, times = CheckpointFolder(folder / "checkpoints"), read_saves(folder)
+    lines = []
+    for step, why in checkpoints.reasons(keep_of(loaded.scenario.run, first_step(folder))).items():
+        took = times.get(step)
+        words = f"; the loop waited {took.waited * 1e3:.1f} ms, written in {took.seconds:.2f} s" if took else ""
+        kept = ", ".join(why) or "kept by nothing: damaged, or soon to go"
+        lines.append(f"checkpoint {step}: {checkpoints.size(step) / 1e6:.1f} MB, {kept}{words}")
+    return lines
 
 
 def outlook(loaded: "Loaded", plan: "Plan") -> list[str]:

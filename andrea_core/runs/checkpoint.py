@@ -13,6 +13,7 @@ from safetensors.numpy import load_file as load_arrays, save_file as save_arrays
 
 from andrea_core.errors import RunError
 from andrea_core.runs.files import remove, whole_folder
+from andrea_core.runs.keeping import Keep
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,13 +26,17 @@ _FILES = {_MODEL, _OPTIMIZER, _ARRAYS, _VALUES}
 
 @attrs.frozen(eq=False)
 class Checkpoint:
-    """What a run is made of at one step: tensors by name, arrays by path, and plain values."""
+    """What a run is made of at one step: tensors by name, arrays by path, and plain values.
+
+    `heldout` is the mean held-out loss of this very model, in bits a byte, when a probe measured it.
+    """
 
     step: int
     model: Mapping[str, "Tensor"]
     optimizer: Mapping[str, "Tensor"]
     arrays: Mapping[str, np.ndarray[Any, Any]]
     values: Mapping[str, Any]
+    heldout: float | None = None
 
 
 class CheckpointFolder:
@@ -40,6 +45,7 @@ class CheckpointFolder:
     def __init__(self, folder: Path):
         self.folder = folder
         self._sound: set[int] = set()  # steps whose checkpoints this process has written or verified
+        self._scores: dict[int, float | None] = {}  # their held-out losses, as far as they were asked for
 
     def path(self, step: int) -> Path:
         """Return where the checkpoint of a step lies."""
@@ -50,8 +56,8 @@ class CheckpointFolder:
         names = [path.name for path in self.folder.glob("step_*")]
         return sorted(int(name[5:]) for name in names if name[5:].isdigit())
 
-    def save(self, checkpoint: Checkpoint, keep: int) -> Path:
-        """Write a checkpoint whole or not at all, then drop all but the newest `keep` good ones (checkpoint 0 stays).
+    def save(self, checkpoint: Checkpoint, keep: Keep) -> Path:
+        """Write a checkpoint whole or not at all, then drop those that there is no reason to keep.
 
         Checkpoints of later steps go first: a run goes on from its newest good one, so they are damaged, and what they
         hold never comes about.
@@ -60,7 +66,7 @@ class CheckpointFolder:
 
         target = self.path(checkpoint.step)
         for step in self.steps():
-            if step >= checkpoint.step:
+            if step > checkpoint.step:
                 self._remove(step)
         for left in self.folder.glob(".step_*.partial"):  # of a process that was killed while it wrote
             remove(left)
@@ -68,11 +74,13 @@ class CheckpointFolder:
             save_tensors(dict(checkpoint.model), aside / _MODEL)
             save_tensors(dict(checkpoint.optimizer), aside / _OPTIMIZER)
             save_arrays(dict(checkpoint.arrays), aside / _ARRAYS)
-            values = {"format": _FORMAT, "step": checkpoint.step, "values": checkpoint.values}
-            (aside / _VALUES).write_text(json.dumps(values, indent=1), encoding="utf-8")
+            about = {"format": _FORMAT, "step": checkpoint.step, "heldout": checkpoint.heldout}
+            plain = json.dumps({**about, "values": checkpoint.values}, indent=1)
+            (aside / _VALUES).write_text(plain, encoding="utf-8")
             digests = {file.name: _sha256(file) for file in sorted(aside.iterdir())}
             (aside / _MANIFEST).write_text(json.dumps(digests, indent=1), encoding="utf-8")
         self._sound.add(checkpoint.step)
+        self._scores[checkpoint.step] = checkpoint.heldout
         self._prune(keep)
         return target
 
@@ -83,13 +91,25 @@ class CheckpointFolder:
         folder = self.path(step)
         self.verify(step)
         try:
+            plain = json.loads((folder / _VALUES).read_text(encoding="utf-8"))
             return Checkpoint(
                 step=step,
                 model=load_tensors(folder / _MODEL),
                 optimizer=load_tensors(folder / _OPTIMIZER),
                 arrays=load_arrays(folder / _ARRAYS),
-                values=json.loads((folder / _VALUES).read_text(encoding="utf-8"))["values"],
+                values=plain["values"],
+                heldout=plain.get("heldout"),
             )
+        except (OSError, ValueError, SafetensorError) as error:
+            raise RunError(f"{folder} is not a whole checkpoint: {error}") from error
+
+    def plain(self, step: int) -> tuple[Mapping[str, Any], Mapping[str, np.ndarray[Any, Any]]]:
+        """Return the plain values and the arrays of a checkpoint, without its tensors; raises RunError, as `load`."""
+        folder = self.path(step)
+        self.verify(step)
+        try:
+            values = json.loads((folder / _VALUES).read_text(encoding="utf-8"))["values"]
+            return values, load_arrays(folder / _ARRAYS)
         except (OSError, ValueError, SafetensorError) as error:
             raise RunError(f"{folder} is not a whole checkpoint: {error}") from error
 
@@ -119,15 +139,36 @@ class CheckpointFolder:
                 damage.append(str(error))
         return None, damage
 
-    def _prune(self, keep: int) -> None:
-        """Drop what is older than the newest `keep` good checkpoints; damaged ones do not count."""
-        good = 0
-        for step in reversed(self.steps()):
-            if good >= keep:
-                if step:
-                    self._remove(step)
-            elif step in self._sound or self._is_whole(step):
-                good += 1
+    def reasons(self, keep: Keep) -> dict[int, tuple[str, ...]]:
+        """Return why each checkpoint stays, by step; nothing keeps those that are damaged."""
+        good = [step for step in self.steps() if step in self._sound or self._is_whole(step)]
+        scores = {step: score for step in good if (score := self.heldout(step)) is not None}
+        return {**dict.fromkeys(self.steps(), ()), **keep.reasons(good, scores)}
+
+    def heldout(self, step: int) -> float | None:
+        """Return the held-out loss of a good checkpoint's model in bits a byte; None when it was not measured."""
+        if step not in self._scores:
+            score = json.loads((self.path(step) / _VALUES).read_text(encoding="utf-8")).get("heldout")
+            self._scores[step] = score if isinstance(score, float) else None
+        return self._scores[step]
+
+    def best(self) -> float | None:
+        """Return the lowest held-out loss of the good checkpoints; None when none was measured."""
+        good = [step for step in self.steps() if step in self._sound or self._is_whole(step)]
+        return min((score for step in good if (score := self.heldout(step)) is not None), default=None)
+
+    def size(self, step: int) -> int:
+        """Return how many bytes a checkpoint takes."""
+        return sum(file.stat().st_size for file in self.path(step).iterdir() if file.is_file())
+
+    def _prune(self, keep: Keep) -> None:
+        """Drop what nothing keeps; damaged ones go when they are older than the newest that stay."""
+        reasons = self.reasons(keep)
+        recent = [step for step, why in reasons.items() if "recent" in why]
+        full = len(recent) >= keep.last
+        for step, why in reasons.items():
+            if not why and step != keep.first and full and step < recent[0]:
+                self._remove(step)
 
     def _is_whole(self, step: int) -> bool:
         try:
@@ -138,6 +179,7 @@ class CheckpointFolder:
 
     def _remove(self, step: int) -> None:
         self._sound.discard(step)
+        self._scores.pop(step, None)
         remove(self.path(step))
 
 

@@ -32,7 +32,10 @@ _REMEDIES = {
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder beside `target` that becomes `target` when the block ends well, and vanishes otherwise."""
+    """Yield an empty folder beside `target` that becomes `target` when the block ends well, and vanishes otherwise.
+
+    What stood at `target` goes at that moment, not before.
+    """
     aside = target.with_name(f".{target.name}.partial")
     remove(aside)
     try:
@@ -41,6 +44,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
         for file in aside.iterdir():
             _sync(file)
         _sync(aside)
+        remove(target)
         aside.rename(target)
         _sync(target.parent)
     except BaseException:

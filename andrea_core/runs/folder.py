@@ -4,6 +4,7 @@ import hashlib
 import json
 import platform
 import time
+import tomllib
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +20,7 @@ from andrea_core.runs.simulated import refuse_simulated
 from andrea_core.runs.soundness import RESTORE
 
 SCENARIO, STORE, FACTS, REPORT = "scenario.toml", "run.zarr", "run.json", "report.html"
-TOKENIZER = "tokenizer.json"
+TOKENIZER, SAVES, PIVOTS = "tokenizer.json", "checkpoints.json", "pivots"
 _LOCK = ".lock"
 _MOST_THREADS = 1024
 
@@ -68,7 +69,8 @@ class RunFolder:
             try:
                 _refuse_other_run(folder, facts["digest"])
                 folder.checkpoints.folder.mkdir(exist_ok=True)
-                facts = {**facts, "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "versions": versions()}
+                now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+                facts = {**facts, "scenario": text, "created": now, "versions": versions()}
                 write_text(path / FACTS, json.dumps(facts, indent=1))
                 write_text(path / SCENARIO, _header(facts) + text)
             except BaseException:
@@ -137,17 +139,41 @@ def read_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
+def first_step(path: Path) -> int:
+    """Return the step at which a run began: 0, but for a fork."""
+    parent = read_facts(path).get("parent")
+    return int(parent["step"]) if isinstance(parent, dict) else 0
+
+
 def check_scenario(path: Path, digest: str) -> None:
-    """Raise RunError unless a run's scenario.toml is, below its head, the text that the run was started with."""
+    """Raise RunError unless a run's scenario.toml is, below its head, the text that the run was started with.
+
+    The error names the keys that changed.
+    """
     try:
         _, _, text = (path / SCENARIO).read_text(encoding="utf-8").partition("\n\n")
     except (OSError, ValueError) as error:
         raise RunError(f"{path / SCENARIO} is damaged ({error}); {RESTORE}") from error
     if hashlib.sha256(text.encode()).hexdigest() != digest:
+        changes = _changes(path, text)
         raise RunError(
-            f"{path / SCENARIO} in the run folder is not what the run was started with: it is damaged, or was changed; "
-            f"undo the change, {RESTORE}"
+            f"{path / SCENARIO} in the run folder is not what the run was started with: "
+            f"{changes or 'it is damaged, or was changed'}; undo the change, {RESTORE}"
+            + (f", or go on under other settings as a run of its own: `andrea fork {path} SCENARIO`" if changes else "")
         )
+
+
+def _changes(path: Path, text: str) -> str:
+    """Return in words which keys a changed scenario has other values for; empty when that cannot be told."""
+    from andrea_core.changes import changes, in_words
+
+    was = read_facts(path).get("scenario")
+    if not isinstance(was, str) or was.startswith(text):  # the rest is cut off: damage, not a change
+        return ""
+    try:
+        return in_words(changes(tomllib.loads(was), tomllib.loads(text)))
+    except (ValueError, RecursionError):
+        return ""
 
 
 def new_name(name: str) -> str:

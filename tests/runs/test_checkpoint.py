@@ -10,6 +10,7 @@ from safetensors import SafetensorError
 
 from andrea_core.errors import RunError
 from andrea_core.runs.checkpoint import Checkpoint, CheckpointFolder
+from andrea_core.runs.keeping import Keep
 
 
 def checkpoint(step):
@@ -27,7 +28,7 @@ def folder(tmp_path):
     made = CheckpointFolder(tmp_path / "checkpoints")
     made.folder.mkdir()
     for step in (0, 10, 20, 30):
-        made.save(checkpoint(step), keep=3)
+        made.save(checkpoint(step), keep=Keep(3))
     return made
 
 
@@ -41,7 +42,7 @@ def test_what_was_saved_is_loaded_bit_for_bit(folder):
 
 def test_the_newest_are_kept_and_checkpoint_0_stays(folder):
     assert folder.steps() == [0, 10, 20, 30]
-    folder.save(checkpoint(40), keep=2)
+    folder.save(checkpoint(40), keep=Keep(2))
 
     assert folder.steps() == [0, 30, 40]
 
@@ -73,7 +74,7 @@ def test_nothing_is_left_of_a_checkpoint_whose_writing_failed(folder, monkeypatc
     monkeypatch.setattr("andrea_core.runs.checkpoint._sha256", lambda _: 1 / 0)
 
     with pytest.raises(ZeroDivisionError):
-        folder.save(checkpoint(50), keep=3)
+        folder.save(checkpoint(50), keep=Keep(3))
     assert [path.name for path in folder.folder.iterdir() if "50" in path.name] == []
 
 
@@ -84,12 +85,12 @@ def test_no_valid_checkpoint_is_said(tmp_path):
 @pytest.mark.parametrize("damaged", [30, 40, 50])
 def test_damaged_checkpoints_do_not_count_and_later_ones_go(folder, damaged):
     for step in (40, 50):
-        folder.save(checkpoint(step), keep=9)
+        folder.save(checkpoint(step), keep=Keep(9))
     for step in range(damaged, 60, 10):
         (folder.path(step) / "model.safetensors").write_bytes(b"")
     later = CheckpointFolder(folder.folder)  # as a new process sees them
     start, _ = later.newest_valid()
-    later.save(checkpoint(start + 5), keep=2)
+    later.save(checkpoint(start + 5), keep=Keep(2))
 
     assert later.steps() == [0, start, start + 5]
 
@@ -97,7 +98,7 @@ def test_damaged_checkpoints_do_not_count_and_later_ones_go(folder, damaged):
 def test_a_damaged_checkpoint_between_good_ones_does_not_count(folder):
     (folder.path(20) / "model.safetensors").write_bytes(b"")
     later = CheckpointFolder(folder.folder)
-    later.save(checkpoint(40), keep=3)
+    later.save(checkpoint(40), keep=Keep(3))
 
     assert later.steps() == [0, 10, 20, 30, 40]
     assert later.newest_valid() == (40, [])
@@ -123,6 +124,6 @@ def test_a_disk_that_is_full_leaves_the_older_ones(folder, monkeypatch):
 
     monkeypatch.setattr("safetensors.torch.save_file", refuse)
     with pytest.raises(SafetensorError):
-        folder.save(checkpoint(40), keep=1)
+        folder.save(checkpoint(40), keep=Keep(1))
     assert folder.newest_valid() == (30, [])
     assert [path.name for path in folder.folder.iterdir() if "40" in path.name] == []

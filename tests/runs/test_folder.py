@@ -11,6 +11,7 @@ from andrea_core.errors import RunError
 from andrea_core.runs.checkpoint import Checkpoint, CheckpointFolder
 from andrea_core.runs.files import disk_errors, whole_folder, write_text
 from andrea_core.runs.folder import RunFolder
+from andrea_core.runs.keeping import Keep
 
 TEXT = 'name = "x"\n'
 DIGEST = "8a1a92e78a8a1ee2d1bd0ea8b8a0b7d9"
@@ -23,7 +24,7 @@ def create(path, **facts):
 
 def with_checkpoint(path):
     folder = create(path)
-    folder.checkpoints.save(Checkpoint(7, {}, {}, {}, {}), keep=2)
+    folder.checkpoints.save(Checkpoint(7, {}, {}, {}, {}), keep=Keep(2))
     folder.release()
     return path
 

@@ -10,6 +10,7 @@ from numpy.random import Generator
 from andrea_core.data.sampler import PhasePlan, Sampler, SamplerState
 from andrea_core.errors import RunError
 from andrea_core.phase import Director, Phase, State
+from andrea_core.pivots import Pivots
 from andrea_core.plugins import SINGULAR, Catalogue
 from andrea_core.record import decided, learned
 from andrea_core.runs.replay.findings import Looks
@@ -57,7 +58,9 @@ def replayed(loaded: Loaded, recorded: Recorded, *, own: bool) -> Iterator[Repla
 
     With `own`, the scenario is the run's: each decision starts from the recorded weights, and the plan of rows is made
     anew as well. Without, it is off-policy: the weights walk on from the replayed ones, phases are as long as recorded,
-    and outcomes, ledger and debts are those of the recorded run, whatever the weights. Raises RunError when the
+    and outcomes, ledger and debts are those of the recorded run, whatever the weights. Pivots that the run took up
+    change the constraints where they did then. A fork's own phases are replayed from the state that its first
+    checkpoint holds: what came before was decided under another scenario. Raises RunError when the
     policy or the reward needs what was not recorded.
     """
     if tuple(loaded.scenario.sources) != recorded.sources.names:
@@ -67,9 +70,10 @@ def replayed(loaded: Loaded, recorded: Recorded, *, own: bool) -> Iterator[Repla
         )
     director = director_of(loaded.scenario, loaded.catalogue, recorded, plans=own)
     _refuse_needs(director, recorded)
-    looks = Looks.of(recorded.run, director)
-    state = director.start()
-    for index in range(len(recorded)):
+    looks, pivots = Looks.of(recorded.run, director), Pivots.of(recorded.run.folder, loaded)
+    state = _beginning(recorded, director) if own else director.start()
+    for index in range(state.phase, len(recorded)):
+        director = pivots.director(director, state.step)
         phase = director.decide(state)
         landed = phase.landed.weights
         after, outcome = _learnt(director, state, _as_recorded(phase, recorded, index), recorded, index)
@@ -77,6 +81,21 @@ def replayed(loaded: Loaded, recorded: Recorded, *, own: bool) -> Iterator[Repla
         ended = attrs.evolve(phase, steps=after.step - state.step)
         findings = looks.at(ended, after.step, loaded.scenario.run.steps)
         state = director.advance(after if own else attrs.evolve(after, weights=landed), outcome, findings)
+
+
+def _beginning(recorded: Recorded, director: Director) -> State:
+    """Return the state in which the run's own phases began: that before step 0, or what a fork took over."""
+    from andrea_core.runs.checkpoint import CheckpointFolder
+    from andrea_core.runs.folder import first_step
+    from andrea_core.runs.tree import restore
+
+    folder, start = recorded.run.folder, director.start()
+    step = first_step(folder)
+    if not step:
+        return start
+    values, arrays = CheckpointFolder(folder / "checkpoints").plain(step)
+    state: State = restore(values["state"], arrays, start)
+    return state
 
 
 def director_of(scenario: Scenario, catalogue: Catalogue, recorded: Recorded, *, plans: bool) -> Director:

@@ -48,7 +48,8 @@ def verdict_of(recorded: Recorded, phases: Iterable[Replayed]) -> Verdict:
     """Compare a replay with the record."""
     first: Difference | None = None
     differing, largest, count = 0, 0.0, 0
-    for index, phase in enumerate(phases):
+    for phase in phases:
+        index = phase.phase
         first = first or _difference(recorded, index, phase)
         apart = np.abs(phase.arrays["weights"] - recorded.phases["weights"][index]).max()
         differing, largest, count = differing + int(apart > 0), max(largest, float(apart)), count + 1

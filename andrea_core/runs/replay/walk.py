@@ -40,15 +40,16 @@ class Walk:
     def of(cls, recorded: Recorded, phases: Iterable[Replayed]) -> "Walk":
         """Gather a replay."""
         found = list(phases)
+        numbers = [phase.phase for phase in found]  # of a fork only its own
         return cls(
             sources=recorded.sources.names,
-            start=recorded.phases["start"],
-            steps=recorded.phases["steps"],
+            start=recorded.phases["start"][numbers],
+            steps=recorded.phases["steps"][numbers],
             stages=tuple(phase.stage for phase in found),
             policies=tuple(phase.policy for phase in found),
             requested=np.stack([phase.arrays["requested"] for phase in found]),
             weights=np.stack([phase.arrays["weights"] for phase in found]),
-            recorded=recorded.phases["weights"],
+            recorded=recorded.phases["weights"][numbers],
         )
 
     @property

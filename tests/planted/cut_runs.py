@@ -1,0 +1,48 @@
+"""Runs that are cut off: killed at a step, and their records compared, wall times apart."""
+
+import os
+import signal
+
+import numpy as np
+import zarr
+
+WALL_TIME = "phases/seconds"
+
+
+def record(folder):
+    group = zarr.open_group(folder / "run.zarr", mode="r")
+    arrays = {name: a for name, a in group.members(max_depth=None) if isinstance(a, zarr.Array) and name != WALL_TIME}
+    return {name: np.asarray(array[:]).tolist() for name, array in arrays.items()}
+
+
+def assert_same_record(one, other):
+    assert one.keys() == other.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def killed_run(make, at_step, *, written=False):
+    """Fork; in the child make an experiment, train, and die by SIGKILL when `at_step` steps are done.
+
+    With `written` it dies when the checkpoint that is being written is finished.
+    """
+    child = os.fork()
+    if child == 0:
+        try:
+            experiment, step = make()
+            inner = experiment.trainer.step
+
+            def step_then_die(inputs, targets):
+                if experiment.trainer.steps_done == at_step:
+                    if written:
+                        experiment.saver.writer.wait()
+                    os.kill(os.getpid(), signal.SIGKILL)
+                inner(inputs, targets)
+
+            experiment.trainer.step = step_then_die
+            experiment.run(step)
+        finally:
+            os._exit(7)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), f"the child ended by itself: {status}"
+    assert os.WTERMSIG(status) == signal.SIGKILL
