@@ -53,6 +53,9 @@ if TYPE_CHECKING:
         weights_by_source as weights_by_source,
     )
     from andrea_core.hookspecs import hookimpl as hookimpl
+    from andrea_core.landscape.budget import Budget as Budget, worst as worst
+    from andrea_core.landscape.hessian import Hessian as Hessian
+    from andrea_core.landscape.objective import Objective as Objective, block_of as block_of
     from andrea_core.model.view import ModelView as ModelView
     from andrea_core.runs.store import open_run as open_run
     from andrea_core.simplex import Group as Group, Region as Region, Row as Row, total_variation as total_variation
@@ -89,6 +92,9 @@ _HOMES = {
         "file_patterns fraction number numbers_by_source one_of positive source_names span weights_by_source"
     ),
     "andrea_core.hookspecs": "hookimpl",
+    "andrea_core.landscape.budget": "Budget worst",
+    "andrea_core.landscape.hessian": "Hessian",
+    "andrea_core.landscape.objective": "Objective block_of",
     "andrea_core.model.view": "ModelView",
     "andrea_core.runs.store": "open_run",
     "andrea_core.simplex": "Group Region Row total_variation",

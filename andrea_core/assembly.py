@@ -89,6 +89,7 @@ def corpus_of(path: Path) -> "Corpus":
 def _assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Progress, device: str) -> "Experiment":
     from andrea_core.experiment import Experiment
     from andrea_core.looking import Looker, needs_of
+    from andrea_core.model.course import Course
     from andrea_core.model.gradients import GradientMeter
     from andrea_core.model.trainer import Trainer
     from andrea_core.model.view import ModelView
@@ -111,7 +112,8 @@ def _assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Pro
         loss_after="loss_after" in needs,
     )
     meter = GradientMeter(trainer.model, corpus, scenario.seed) if "source_gradients" in needs else None
-    looker = Looker(director, lambda step: ModelView(trainer.model, corpus, step), trainer.device, meter)
+    course = Course(trainer, Plan.of(loaded).open_sources() if scenario.probes else {})
+    looker = Looker(director, lambda step, stage: ModelView(trainer.model, corpus, step, course, stage), trainer, meter)
     recorder = _recorder(loaded, folder, corpus, sources, progress)
     groups = looker.groups()
     opened = _observers(scenario, loaded.catalogue, folder, sources)
