@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 HELDOUT_TOKENS = 2048
 """Held-out tokens a source that a policy or reward which needs them sees after each phase."""
 
+MOST_NUMBERS = 2**16
+"""Numbers of one measurement: checkpoints hold up to 512 rows of each array, so they must stay small."""
+
 
 def needs_of(scenario: Scenario) -> frozenset[str]:
     """Return what the policy and the reward of a scenario ask to have measured."""
@@ -123,9 +126,22 @@ def _checked(found: Any, count: int, blame: Blame) -> dict[str, Measurement]:
         if isinstance(value, str):
             value = value.encode("utf-8", "replace").decode()
         else:
-            value = numbers(value, (count,) if np.ndim(value) else (), f"measurement {name!r}", blame)
+            value = numbers(value, _shape(name, one, count, blame), f"measurement {name!r}", blame)
         checked[name] = attrs.evolve(one, value=value)
     return checked
+
+
+def _shape(name: str, one: Measurement, count: int, blame: Blame) -> tuple[int, ...]:
+    """Return the shape that a measurement must have: its own where it names its axes, else one entry a source."""
+    if not one.axes:
+        return (count,) if np.ndim(one.value) else ()
+    shape = np.shape(one.value)
+    if len(shape) != len(one.axes) or not 0 < np.size(one.value) <= MOST_NUMBERS:
+        raise blame.fault(
+            f"returned measurement {name!r} of shape {shape} with the axes {', '.join(map(str, one.axes))}; "
+            f"an array has an axis for each, and 1 to {MOST_NUMBERS:,} numbers"
+        )
+    return shape
 
 
 def due(slot: ProbeSlot, step: int, phase: Phase | None, total: int) -> bool:

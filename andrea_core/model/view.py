@@ -12,6 +12,7 @@ from torch import Tensor
 from andrea_core.data.windows import spaced_windows
 from andrea_core.model.generate import Sampling, generate_tokens
 from andrea_core.model.gpt import GPT
+from andrea_core.model.heads import Heads, read_heads, token_vectors
 from andrea_core.model.quiet import quiet
 from andrea_core.model.settings import ModelShape
 from andrea_core.values import Integers, Vector
@@ -163,6 +164,14 @@ class ModelView:
         size = self.tokenizer.byte_lengths[np.asarray(windows, dtype=np.int64)[:, 1:]]
         total = int(size.sum())
         return float(self.token_losses(windows)[size > 0].sum() / math.log(2) / total) if total else math.nan
+
+    def heads(self, tokens: npt.NDArray[np.integer]) -> Heads:
+        """Return the attention heads of every layer on tokens (T,), 1 <= T <= context."""
+        return read_heads(self._model, np.asarray(tokens, dtype=np.int64))
+
+    def embedding(self) -> Vector:
+        """Return the vectors (V, C) of the vocabulary's tokens."""
+        return token_vectors(self._model)
 
     def _text(self, tokens: Iterable[int]) -> str:
         documents: list[list[int]] = [[]]

@@ -16,6 +16,9 @@ from andrea_core.runs.soundness import RESTORE, blank_digest, check_descriptions
 CHUNK, WHOLE = 512, 2**16
 """Rows of a chunk: in the record of a run that may be killed, and in one that is written in one go."""
 
+CHUNK_BYTES = 2**24
+"""Beyond this a chunk on disk is smaller: zarr builds a whole one in memory, however few rows are in it."""
+
 
 class Table:
     """Arrays of one zarr group that grow together, a row a record.
@@ -126,7 +129,7 @@ class Table:
         self._arrays[key] = self._root.require_group(self.name).create_array(
             key,
             shape=(0, *shape),
-            chunks=(self._chunk, *shape),
+            chunks=(_rows(self._chunk, 8 if text else one.nbytes), *shape),
             dtype=str if text else one.dtype,
             fill_value="" if text else float("nan") if one.dtype.kind == "f" else 0,
         )
@@ -207,6 +210,13 @@ class Recorder:
         self._names = {array: list(names) for array, names in state["names"].items()}
         for name, table in state["tables"].items():
             self[name].restore(table)
+
+
+def _rows(chunk: int, row_bytes: int) -> int:
+    """Return how many rows a chunk on disk has: as many as the table's, or a part of them where rows are large."""
+    while chunk > 1 and chunk % 2 == 0 and chunk * row_bytes > CHUNK_BYTES:
+        chunk //= 2
+    return chunk
 
 
 def _blank(value: Any) -> Any:
