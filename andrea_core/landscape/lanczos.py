@@ -24,8 +24,9 @@ ROWS = 8
 class Eigenpairs:
     """Eigenvalues (k,), descending, the vectors (k, n) as rows, and |H v - lambda v| (k,) for unit v.
 
-    `errors` (k,) bound |lambda - true eigenvalue| by the residual or, if the neighbours are well apart, by its square
-    over the gap. `which` (k,) counts from the largest: 0, 1, ..., and -1 for the smallest.
+    `asymmetry` is the largest |u'Hv - v'Hu| of successive basis vectors over the largest |lambda|: rounding, unless the
+    operator is wrong or random. `errors` (k,) bound |lambda - true eigenvalue| by the residual or, if the neighbours
+    are well apart, by its square over the gap. `which` (k,) counts from the largest: 0, 1, ..., or -1: the smallest.
     """
 
     values: Vector
@@ -33,6 +34,7 @@ class Eigenpairs:
     residuals: Vector
     errors: Vector
     which: tuple[int, ...]
+    asymmetry: float
     status: str
 
 
@@ -50,6 +52,8 @@ class Lanczos:
         self.diagonal: list[float] = []
         self.below: list[float] = []  # below[i] couples step i to step i + 1
         self.finite = True
+        self.asymmetry = 0.0  # the largest |u'Hv - v'Hu| of successive vectors
+        self._last: Tensor | None = None
 
     @property
     def steps(self) -> int:
@@ -77,6 +81,9 @@ class Lanczos:
             return
         self._keep(vector)
         self.diagonal.append(float(vector @ product))
+        if self._last is not None:
+            self.asymmetry = max(self.asymmetry, abs(float(self._last @ product) - self.below[-1]))
+        self._last = vector
         rest = self._orthogonal(product)
         length, scale = float(rest.norm()), float(product.norm())
         if length > scale * vector.numel() ** 0.5 * torch.finfo(vector.dtype).eps:
@@ -189,7 +196,7 @@ def _wanted(count: int, largest: int, smallest: bool) -> list[int]:
 def _pairs(process: Lanczos, largest: int, smallest: bool, status: str) -> Eigenpairs:
     if process.steps == 0:
         nothing = np.empty(0)
-        return Eigenpairs(nothing, torch.empty(0, 0), nothing, nothing, (), status)
+        return Eigenpairs(nothing, torch.empty(0, 0), nothing, nothing, (), 0.0, status)
     values, vectors = process.ritz()
     residuals = np.abs(vectors[-1]) * process.below[-1]
     places = _wanted(len(values), largest, smallest)
@@ -200,5 +207,6 @@ def _pairs(process: Lanczos, largest: int, smallest: bool, status: str) -> Eigen
         residuals=residuals[places],
         errors=_errors(values, residuals)[places],
         which=which,
+        asymmetry=process.asymmetry / max(float(np.abs(values).max()), np.finfo(float).tiny),
         status=status,
     )
