@@ -23,7 +23,7 @@ from andrea_core.landscape.language import language_objective
 from andrea_core.model.gpt import GPT, build_model
 from andrea_core.model.settings import ModelShape
 
-REPEATS = 5
+REPEATS = 3
 TIMED = ModelShape(layers=2, heads=4, width=64, context=64, tied_head=True)
 
 
