@@ -66,7 +66,7 @@ def checkpoints(steps: int) -> frozenset[int]:
     """Return the steps at which the step size may be halved: their distances shrink from 22 % to 6 % of all steps."""
     places, share, width = set(), 0.22, 0.22
     while share <= 1:
-        places.add(math.ceil(share * steps))
+        places.add(math.ceil(round(share * steps, 9)))
         width = max(width - 0.03, 0.06)
         share += width
     return frozenset(places)

@@ -78,8 +78,11 @@ def gradient_at(objective: "Objective", offset_n: "Tensor") -> "Tensor":
     return total
 
 
-def chunked(windows: "list[Integers]", rows: int) -> "Iterator[list[Integers]]":
-    """Yield the windows in batches of at most `rows`, each of one length."""
-    for of_one_length in windows:
-        for start in range(0, len(of_one_length), rows):
-            yield [of_one_length[start : start + rows]]
+def mixed_batches(windows: "list[Integers]", rows: int) -> "Iterator[list[Integers]]":
+    """Yield batches of `rows` windows (the last may have fewer) that take turns over the sources, grouped by length."""
+    longest = max((len(of_source) for of_source in windows), default=0)
+    turns = [of_source[turn] for turn in range(longest) for of_source in windows if turn < len(of_source)]
+    for start in range(0, len(turns), rows):
+        batch = turns[start : start + rows]
+        lengths = sorted({len(window) for window in batch}, reverse=True)
+        yield [np.stack([window for window in batch if len(window) == length]) for length in lengths]

@@ -125,7 +125,7 @@ def test_a_loss_that_is_not_finite_far_off_is_a_wall() -> None:
 def test_the_probe_measures_a_model_and_leaves_it_bit_for_bit(side: str) -> None:
     model = small_model()
     view, before = ModelView(model, CORPUS, 0), fingerprint(model)  # type: ignore[arg-type]
-    probe = BasinWidth(draws=2, rounds=1, trace=2, tokens=48, side=side)
+    probe = BasinWidth(draws=4, rounds=5, trace=2, tokens=48, side=side)
     found, _ = probe.measure(probe.start(SOURCES), view, np.random.default_rng(0))
 
     assert fingerprint(model) == before
