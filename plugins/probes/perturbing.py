@@ -86,3 +86,9 @@ def mixed_batches(windows: "list[Integers]", rows: int) -> "Iterator[list[Intege
         batch = turns[start : start + rows]
         lengths = sorted({len(window) for window in batch}, reverse=True)
         yield [np.stack([window for window in batch if len(window) == length]) for length in lengths]
+
+
+def flat_parameters(view: "ModelView") -> Vector:
+    """Return all parameters as one vector (n,) of the model's own precision, float32 or float64."""
+    parts = [tensor.cpu().numpy().reshape(-1) for tensor in view.parameters().values()]
+    return np.asarray(np.concatenate(parts))
