@@ -1,13 +1,34 @@
-"""Probes: held-out bits per byte of each source, and the health of sampled text."""
+"""Probes: held-out loss, text health, attention, embedding, basins, slices, barriers, path, memorisation, noise."""
 
 from collections.abc import Mapping
 
 from andrea_core import hookimpl
+from andrea_plugins.probes.attention import Attention
+from andrea_plugins.probes.barrier import Barrier
+from andrea_plugins.probes.basin_width import BasinWidth
+from andrea_plugins.probes.embedding import Embedding
 from andrea_plugins.probes.heldout import Heldout
+from andrea_plugins.probes.memorisation import Memorisation
+from andrea_plugins.probes.noise_scale import NoiseScale
+from andrea_plugins.probes.path import Path
+from andrea_plugins.probes.perturbation_sharpness import PerturbationSharpness
+from andrea_plugins.probes.slices import Slices
 from andrea_plugins.probes.text_health import TextHealth
 
 
 @hookimpl
 def andrea_probes() -> Mapping[str, type]:
     """Register the built-in probes."""
-    return {"heldout": Heldout, "text_health": TextHealth}
+    return {
+        "attention": Attention,
+        "barrier": Barrier,
+        "basin_width": BasinWidth,
+        "embedding": Embedding,
+        "heldout": Heldout,
+        "memorisation": Memorisation,
+        "noise_scale": NoiseScale,
+        "path": Path,
+        "perturbation_sharpness": PerturbationSharpness,
+        "slices": Slices,
+        "text_health": TextHealth,
+    }

@@ -83,8 +83,8 @@ def alignment(vectors_VC: Vector) -> float:
     return (total - count) / (count * (count - 1)) if count > 1 else math.nan
 
 
-def neighbours(vectors_VC: Vector, tokens: np.ndarray, count: int) -> tuple[list[int], Vector]:  # type: ignore[type-arg]
-    """Return the tokens whose vectors have the largest cosine with the mean of some tokens' vectors, and the cosines."""
+def neighbours(vectors_VC: Vector, tokens: np.ndarray, count: int) -> tuple[list[int], Vector]:
+    """Return the tokens with the largest cosine to the mean of some tokens' vectors, and the cosines."""
     if not len(tokens):
         return [], np.zeros(0)
     cosines = unit(vectors_VC) @ unit(vectors_VC[tokens].mean(0))

@@ -30,12 +30,13 @@ class PerturbationSharpness:
     2302.07011): `average` = E[L(theta + d)] - L(theta), d ~ N(0, noise^2 diag c^2), over `draws` vectors with both
     signs, and `average_error`, its standard error; `worst` and `worst_box` = max L(theta + c z) - L(theta) over
     |z|_2 <= rho and |z|_inf <= box, by `ascent` steps of projected gradient ascent. Each is the mean over at most
-    `batches` batches of `rows` windows that mix all sources ("m-sharpness"). For small radii they tend to rho |c g|, (noise^2 / 2) tr(CHC), and
-    rho |c g|_2 and box |c g|_1 (or, where g = 0, (rho^2 / 2) lambda_max). Parameters that are 0 stay 0 when adaptive.
+    `batches` batches of `rows` windows that mix all sources ("m-sharpness"). For small radii they tend to rho |c g|,
+    (noise^2 / 2) tr(CHC), and rho |c g|_2 and box |c g|_1 (or, where g = 0, (rho^2 / 2) lambda_max). Parameters that
+    are 0 stay 0 when adaptive.
 
     Across transformers these often do not go with generalisation, and mostly follow the learning rate: the paper's
-    finding. Read them beside `loss`. Statuses: `not_converged` where the ascent still gained more than 5 % at its last
-    improvement in the last step; `nonfinite`; `missing` without text. Cost a batch and kind: 1 gradient and 1 loss for
+    finding. Read them beside `loss`. Statuses: `not_converged` where the last step of the ascent still raised the best
+    by more than 5 %; `nonfinite`; `missing` without text. Cost a batch and kind: 1 gradient and 1 loss for
     `sam`; 2 draws losses; ascent gradients and losses, twice. `ascent` 0 leaves the worst cases out.
     """
 

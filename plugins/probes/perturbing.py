@@ -4,7 +4,6 @@ Shape suffixes: n entries of all parameters together.
 """
 
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,8 @@ import numpy as np
 from andrea_core import Vector
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch import Tensor
 
     from andrea_core import ModelView
@@ -53,8 +54,8 @@ def antithetic_rises(
 ) -> Vector:
     """Return, for each seed, the mean rise of the loss at theta + d and theta - d, d = size * scale * u, u normal.
 
-    `scale` (n,) is |theta| for perturbations in proportion to each parameter, None for 1. The pair cancels the slope, so
-    that on a quadratic each rise is exactly size^2 / 2 d'Hd; a loss that is not finite counts as an infinite rise.
+    `scale` (n,) is |theta| for perturbations in proportion to each parameter, None for 1. The pair cancels the slope:
+    on a quadratic each rise is exactly size^2 / 2 d'Hd; a loss that is not finite counts as an infinite rise.
     """
     rises = []
     for seed in drawn:

@@ -11,7 +11,8 @@ COMPRESSED_BYTES = 1024
 def sequence_repetition(words: Sequence[str], n: int) -> float:
     """Return seq-rep-n = 1 - |distinct n-grams| / |n-grams|; NaN where there are none.
 
-    Source: Welleck et al. 2019 (arXiv 1908.04319), section 5. distinct-n (Li et al. 2016, arXiv 1510.03055) is 1 minus it.
+    Source: Welleck et al. 2019 (arXiv 1908.04319), section 5. distinct-n (Li et al. 2016, arXiv
+    1510.03055) is 1 minus it.
     """
     count = len(words) - n + 1
     if count < 1:

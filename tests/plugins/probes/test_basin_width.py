@@ -29,7 +29,9 @@ def test_the_width_of_a_quadratic_well_is_exact_for_its_draws() -> None:
         found = basin_width(objective, 0.1, drawn(8), rounds=3, most_losses=10_000)
 
         assert found.value == pytest.approx(math.sqrt(0.2 / np.mean(forms)), rel=1e-9)
-        assert found.error / found.value == pytest.approx(np.std(forms, ddof=1) / np.sqrt(8) / np.mean(forms) / 2, rel=1e-9)
+        assert found.error / found.value == pytest.approx(
+            np.std(forms, ddof=1) / np.sqrt(8) / np.mean(forms) / 2, rel=1e-9
+        )
         assert found.status == "ok"
 
 

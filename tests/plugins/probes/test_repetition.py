@@ -12,7 +12,7 @@ from andrea_plugins.probes.text_health import repeated
 
 def test_repetition_of_a_periodic_text_is_the_hand_counted_one() -> None:
     # "a b c" five times: 15 words; of 15 - n + 1 n-grams 3 are distinct.
-    words = "a b c ".split() * 5
+    words = ["a", "b", "c"] * 5
     for n in range(1, 5):
         assert sequence_repetition(words, n) == pytest.approx(1 - 3 / (16 - n))
     assert recent_repetition(words, 3) == pytest.approx(12 / 14)
