@@ -7,8 +7,19 @@ import attrs
 
 OK, NOT_CONVERGED, NONFINITE, OVER_BUDGET = "ok", "not_converged", "nonfinite", "over_budget"
 MISSING, UNSUPPORTED, UNBOUNDED, UNDETERMINED = "missing", "unsupported", "unbounded", "undetermined"
+ASYMMETRIC = "asymmetric"
 
-_FROM_BAD_TO_GOOD = (NONFINITE, MISSING, UNSUPPORTED, UNDETERMINED, UNBOUNDED, OVER_BUDGET, NOT_CONVERGED, OK)
+_FROM_BAD_TO_GOOD = (
+    NONFINITE,
+    ASYMMETRIC,
+    MISSING,
+    UNSUPPORTED,
+    UNDETERMINED,
+    UNBOUNDED,
+    OVER_BUDGET,
+    NOT_CONVERGED,
+    OK,
+)
 
 
 @attrs.define
