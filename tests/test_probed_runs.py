@@ -73,7 +73,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_measures_the_same(tiny, tmp_path):
     for folder in (tmp_path / "parts" / "checkpoints").iterdir():
         if int(folder.name.removeprefix("step_")) > 10:
             shutil.rmtree(folder)
-    experiment, step = resumed_run(tmp_path / "parts", Progress(), device="cpu", threads=1)
+    experiment, step = resumed_run(tmp_path / "parts", Progress(), device="cpu")
     assert step == 10
     try:
         experiment.run(step)

@@ -11,7 +11,7 @@ from andrea_plugins.probes.perturbing import gradient_at, normal
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from andrea_core.landscape.objective import Objective
+    from andrea_core import Objective
 
 MOMENTUM = 0.75
 PROGRESS = 0.75  # the share of steps since the last checkpoint that must have raised the loss to keep the step size

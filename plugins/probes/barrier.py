@@ -11,8 +11,7 @@ from andrea_core import Measurement, Sources, Vector, number
 from andrea_plugins.probes.perturbing import flat_parameters, side_windows
 
 if TYPE_CHECKING:
-    from andrea_core import ModelView
-    from andrea_core.landscape.objective import Objective
+    from andrea_core import ModelView, Objective
 
 SIDES = ("train", "heldout")
 

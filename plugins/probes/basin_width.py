@@ -13,8 +13,7 @@ from andrea_plugins.probes.perturbing import antithetic_rises, seeds, side_windo
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from andrea_core import ModelView
-    from andrea_core.landscape.objective import Objective
+    from andrea_core import ModelView, Objective
 
 FIRST, FACTOR = 0.01, 4.0  # the first width tried, and from one to the next until the tolerance is bracketed
 LEAST, MOST = 1e-9, 1e6  # widths beyond which none is looked for
@@ -36,8 +35,8 @@ class BasinWidth:
 
     Source: the PAC-Bayes measure of Jiang et al. 2019 (arXiv 1912.02178), there as 1 / sigma and in training error;
     here it is in nats a token. `c` is 1 for `width`, |theta| for `width_scaled`; tau is `tolerance` nats, and for
-    names with `_relative` it is `relative` times the loss. The mean is over `draws` normal vectors, the same for every sigma
-    and each taken with both signs; sigma is bracketed by factors of 4, halved `rounds` times in log sigma, then
+    names with `_relative` it is `relative` times the loss. The mean is over `draws` normal vectors, the same for every
+    sigma and each taken with both signs; sigma is bracketed by factors of 4, halved `rounds` times in log sigma, then
     interpolated as a power of sigma, which is exact on a quadratic. `_error` is the standard error from the draws.
 
     `wall` = sqrt(2 tau / tr H) / sigma* compares with the width that the curvature at the centre (`trace`, by `trace`

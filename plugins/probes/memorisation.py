@@ -10,8 +10,7 @@ import numpy as np
 from andrea_core import Measurement, Sources, Vector, number
 
 if TYPE_CHECKING:
-    from andrea_core import ModelView
-    from andrea_core.values import Integers
+    from andrea_core import Integers, ModelView
 
 DIGITS = "0123456789"
 

@@ -31,9 +31,9 @@ class NoiseScale:
     |G|^2 = (B |g_B|^2 - b |g_b|^2) / (B - b) and S = (|g_b|^2 - |g_B|^2) / (1 / b - 1 / B), both unbiased. B is the
     whole sample of at most `windows` windows, in random order; |g_b|^2 is the mean over its batches of `small`.
     `signal` and `noise` are moving averages of the two over looks, `memory` the weight of the past; `scale`, in
-    windows, and `scale_tokens` are their ratio: a mean of ratios would be biased upward. `scale` is `undetermined` while
-    the estimate of |G|^2 is not positive: take more windows. It is a figure of the text on that `side`, all sources in
-    equal parts, not of the run's present weights. Windows that are shorter than the context are left out. Cost:
+    windows, and `scale_tokens` are their ratio: a mean of ratios would be biased upward. `scale` is `undetermined`
+    while the estimate of |G|^2 is not positive: take more windows. It is a figure of the text on that `side`, all
+    sources in equal parts, not of the run's present weights. Windows that are shorter than the context are left out. Cost:
     `windows` gradients of one window.
     """
 

@@ -15,8 +15,7 @@ from andrea_plugins.probes.perturbing import antithetic_rises, mixed_batches, se
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from andrea_core import ModelView
-    from andrea_core.landscape.objective import Objective
+    from andrea_core import ModelView, Objective
 
 MOVED = 0.05  # of the worst rise: a last gain beyond it says that the ascent had not ended
 

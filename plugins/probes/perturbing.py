@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from andrea_core import ModelView
-    from andrea_core.landscape.objective import Objective
-    from andrea_core.values import Integers
+    from andrea_core import Integers, ModelView, Objective
 
 
 def side_windows(view: "ModelView", tokens: int, side: str) -> "list[Integers]":

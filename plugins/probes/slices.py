@@ -14,8 +14,7 @@ from andrea_plugins.probes.perturbing import flat_parameters, normal, side_windo
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from andrea_core import ModelView
-    from andrea_core.landscape.objective import Objective
+    from andrea_core import ModelView, Objective
 
 
 @attrs.frozen(eq=False)
