@@ -33,8 +33,8 @@ class NoiseScale:
     `signal` and `noise` are moving averages of the two over looks, `memory` the weight of the past; `scale`, in
     windows, and `scale_tokens` are their ratio: a mean of ratios would be biased upward. `scale` is `undetermined`
     while the estimate of |G|^2 is not positive: take more windows. It is a figure of the text on that `side`, all
-    sources in equal parts, not of the run's present weights. Windows that are shorter than the context are left out. Cost:
-    `windows` gradients of one window.
+    sources in equal parts, not of the run's present weights. Windows that are shorter than the context are left out.
+    Cost: `windows` gradients of one window.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
