@@ -22,14 +22,14 @@ class AdamSharpness:
     Source: Cohen et al. 2022 (arXiv 2207.14484). P = (1 - beta1^t) (sqrt(v / (1 - beta2^t)) + eps) is what an AdamW
     step divides its first moment m by, read from the run's optimiser. Gradient descent with this preconditioner and an
     average of gradients is stable below the threshold, 38 / eta at beta1 = 0.9: full-batch Adam hovers at a `ratio` of
-    1, and warm-up keeps the first steps below it. `largest` is the eigenvalue; `error`, the text, the budget and the
+    1, and warm-up keeps the first steps below it. `largest` is the eigenvalue; `residual`, the text, the budget and the
     statuses are those of `sharpness`. Also `missing` before the first step, and `unsupported` where a parameter is not
     Adam's. Departures: weight decay is left out of the threshold.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
 
-    tolerance: float = positive(default=1e-3, at_most=0.5)
+    tolerance: float = positive(default=2e-3, at_most=0.5)
     products: int = number(default=60, at_least=1)
     seconds: float | None = positive(default=None)
     tokens: int = number(default=1024, at_least=1)
@@ -43,7 +43,7 @@ class AdamSharpness:
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator
     ) -> tuple[Mapping[str, Measurement], None]:
-        """Measure `largest`, `ratio`, `error` and the number of products."""
+        """Measure `largest`, `ratio`, `residual` and the number of products."""
         objective = objective_of(view, self.tokens, self.side, self.text, self.double)
         if objective is None or view.optimizer is None or not view.moments():
             return _none("missing"), None
@@ -73,11 +73,11 @@ class AdamSharpness:
         return {
             "largest": valued(value, status),
             "ratio": valued(value * rate * (1 - beta1) / (2 + 2 * beta1), status),
-            "error": valued(float(padded(found.errors, 1)[0]), status),
+            "residual": valued(float(padded(found.residuals, 1)[0] / abs(value)) if value else 0.0, status),
             "products": Measurement(float(budget.spent)),
         }
 
 
 def _none(status: str) -> dict[str, Measurement]:
-    nothing = {name: Measurement(float("nan"), status) for name in ("largest", "ratio", "error")}
+    nothing = {name: Measurement(float("nan"), status) for name in ("largest", "ratio", "residual")}
     return {**nothing, "products": Measurement(0.0)}

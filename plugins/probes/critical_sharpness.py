@@ -30,9 +30,9 @@ class CriticalSharpness:
 
     On a quadratic and a step along the gradient all of them are g' H g / |g|^2. Statuses: `unbounded`, the loss
     falls as far as `furthest` steps (the value is 0); `undetermined`, it rises from the start (infinite);
-    `over_budget` after `forwards` losses; `missing` without text or an optimiser. Departures: the gradient is of the fixed text, not of the
-    batch that comes next, so that a look touches no data and a stored checkpoint gives the same; bisection is replaced
-    by false position on (L(s) - L(0)) / s, exact on a quadratic. Cost: about 6 losses each, one gradient, one product.
+    `over_budget` after `forwards` losses; `missing` without text or an optimiser. Departures: the gradient is of the
+    fixed text, not of the batch that comes next, so that a look touches no data and a stored checkpoint gives
+    the same; bisection is replaced by false position on (L(s) - L(0)) / s, exact on a quadratic. Cost: about 6 losses each, one gradient, one product.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -71,7 +71,7 @@ def test_arpack_agrees(language):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_largest_eigenvalue_costs_at_most_15_products(language, dense, seed):
     hessian = language.hessian()
-    found = pairs(hessian, language.size, smallest=False, tolerance=1e-3, seed=seed)
+    found = pairs(hessian, language.size, smallest=False, tolerance=2e-3, seed=seed)
 
     assert found.status == "ok"
     assert hessian.products <= 15
@@ -116,6 +116,14 @@ def test_the_basis_stays_orthonormal(language):
     basis = process.combine(np.eye(60))
 
     assert float((basis @ basis.T - torch.eye(60, dtype=torch.float64)).abs().max()) < 1e-12
+
+
+def test_two_close_eigenvalues_are_not_taken_for_one():
+    # A mixture of both vectors has a residual of half their distance: 2 % here, and an error as large.
+    spectrum = [10.0, 9.6, *np.linspace(-1, 1, 998)]
+    for seed in range(5):
+        found = pairs(lambda v: v * torch.tensor(spectrum).to(v), 1000, smallest=False, tolerance=1e-3, seed=seed)
+        assert found.values[0] == pytest.approx(10, rel=1e-3)
 
 
 def test_nothing_wanted_is_refused():
