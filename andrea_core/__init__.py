@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         hutch_plus_plus as hutch_plus_plus,
         hutchinson as hutchinson,
     )
+    from andrea_core.model.heads import Heads as Heads
     from andrea_core.model.view import ModelView as ModelView
     from andrea_core.runs.store import open_run as open_run
     from andrea_core.simplex import Group as Group, Region as Region, Row as Row, total_variation as total_variation
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
         Document as Document,
         Findings as Findings,
         Gradients as Gradients,
+        Integers as Integers,
         Ledger as Ledger,
         Measurement as Measurement,
         Moment as Moment,
@@ -112,13 +114,14 @@ _HOMES = {
     "andrea_core.landscape.objective": "Objective block_of",
     "andrea_core.landscape.spectrum": "lanczos_quadrature",
     "andrea_core.landscape.trace": "Estimate block_rows hutch_plus_plus hutchinson",
+    "andrea_core.model.heads": "Heads",
     "andrea_core.model.view": "ModelView",
     "andrea_core.runs.store": "open_run",
     "andrea_core.simplex": "Group Region Row total_variation",
     "andrea_core.simplex.retiring": "retire",
     "andrea_core.values": (
-        "Context Document Findings Gradients Ledger Measurement Moment Observation Outcome Proposal Scores Sources "
-        "Stage Vector"
+        "Context Document Findings Gradients Integers Ledger Measurement Moment Observation Outcome Proposal Scores "
+        "Sources Stage Vector"
     ),
     "andrea_core.tables": "by_source check_sources",
     "andrea_core.traits": "PolicyTraits RewardTraits",

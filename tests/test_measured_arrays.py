@@ -1,4 +1,4 @@
-"""Arrays that probes measure: small ones of a fixed shape are recorded, all others are refused with the probe's name."""
+"""Arrays that probes measure: small ones of a fixed shape are recorded, all others are refused by name."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,9 @@ def test_an_array_that_the_record_cannot_keep_is_refused(tiny, tmp_path, case):
 
 
 def test_an_array_whose_shape_changes_is_refused(tiny, tmp_path):
-    with pytest.raises(PluginError, match=r"probe 'mine' returned \(3, 2\) numbers as measurement 'a', before \(2, 2\)"):
+    with pytest.raises(
+        PluginError, match=r"probe 'mine' returned \(3, 2\) numbers as measurement 'a', before \(2, 2\)"
+    ):
         run(tiny, tmp_path, "Measurement(np.ones((2 + state, 2)), axes=('a', 'b'))")
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from andrea_core.data.windows import spaced_windows
 from andrea_core.model.generate import Sampling, generate_tokens
 from andrea_core.model.gpt import GPT
+from andrea_core.model.guesses import likeliest_tokens
 from andrea_core.model.heads import Heads, read_heads, token_vectors
 from andrea_core.model.quiet import quiet
 from andrea_core.model.settings import ModelShape
@@ -172,6 +173,10 @@ class ModelView:
     def embedding(self) -> Vector:
         """Return the vectors (V, C) of the vocabulary's tokens."""
         return token_vectors(self._model)
+
+    def guesses(self, windows: npt.NDArray[np.integer]) -> Integers:
+        """Return the likeliest token (n, T) at the last T places of windows (n, T + 1), each given those before it."""
+        return likeliest_tokens(self._model, np.asarray(windows, dtype=np.int64))
 
     def _text(self, tokens: Iterable[int]) -> str:
         documents: list[list[int]] = [[]]

@@ -11,7 +11,7 @@ from andrea_plugins.probes.perturbing import gradient_at, normal
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from andrea_core.landscape.objective import Objective
+    from andrea_core import Objective
 
 MOMENTUM = 0.75
 PROGRESS = 0.75  # the share of steps since the last checkpoint that must have raised the loss to keep the step size
@@ -20,7 +20,7 @@ PROGRESS = 0.75  # the share of steps since the last checkpoint that must have r
 def worst_rise(
     objective: "Objective", scale_n: "Tensor", radius: float, norm: float, steps: int, seed: int
 ) -> tuple[float, float]:
-    """Return the largest rise of the loss found with |z|_p <= radius at theta + scale * z, and the last gain to it.
+    """Return the largest rise of the loss found at theta + scale * z, |z|_p <= radius, and what the last step added.
 
     `norm` p is 2 or infinity. The ascent starts from a random point of the ball's surface and is compared with one
     gradient step from the centre. It needs no division by `scale`: entries that are 0 do not move.
@@ -53,8 +53,9 @@ def _climb(
         before_n, z_n = z_n, next_n
         rise = objective.loss(scale_n * z_n) - base
         raised, last, since = raised + (rise > last), rise, since + 1
+        gain = max(rise - best, 0.0)
         if rise > best:
-            best_n, best, gain = z_n, rise, rise - best
+            best_n, best = z_n, rise
         if step in checks:
             if raised < PROGRESS * since or best == best_at_check:
                 size, z_n, before_n, last = size / 2, best_n, best_n, best
@@ -66,7 +67,7 @@ def checkpoints(steps: int) -> frozenset[int]:
     """Return the steps at which the step size may be halved: their distances shrink from 22 % to 6 % of all steps."""
     places, share, width = set(), 0.22, 0.22
     while share <= 1:
-        places.add(math.ceil(share * steps))
+        places.add(math.ceil(round(share * steps, 9)))
         width = max(width - 0.03, 0.06)
         share += width
     return frozenset(places)

@@ -10,8 +10,7 @@ from andrea_core import Measurement, Sources, Vector, number
 from andrea_plugins.probes import attention_maps as maps, head_geometry as geometry
 
 if TYPE_CHECKING:
-    from andrea_core import ModelView
-    from andrea_core.model.heads import Heads
+    from andrea_core import Heads, ModelView
 
 PROMPT = "The harbour was quiet when we came down to the water, and only a few of the boats had their lamps lit."
 HEADS, PAIRS, MAPS = ("layer", "head"), ("layer", "head", "other"), ("layer", "head", "query", "key")

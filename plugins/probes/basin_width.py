@@ -13,8 +13,7 @@ from andrea_plugins.probes.perturbing import antithetic_rises, seeds, side_windo
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from andrea_core import ModelView
-    from andrea_core.landscape.objective import Objective
+    from andrea_core import ModelView, Objective
 
 FIRST, FACTOR = 0.01, 4.0  # the first width tried, and from one to the next until the tolerance is bracketed
 LEAST, MOST = 1e-9, 1e6  # widths beyond which none is looked for
@@ -34,10 +33,10 @@ class Width:
 class BasinWidth:
     """Measure sigma*(tau) = max sigma with E[L(theta + sigma u * c)] - L(theta) <= tau, u standard normal.
 
-    Source: the PAC-Bayes measure of Jiang et al. 2019 (arXiv 1912.02178), there as 1 / sigma and in training error; here
-    tau is in nats a token. `c` is 1 for `width`, |theta| for `width_scaled`; tau is `tolerance` nats, and for the names
-    with `_relative` it is `relative` times the loss. The mean is over `draws` normal vectors, the same for every sigma
-    and each taken with both signs; sigma is bracketed by factors of 4, halved `rounds` times in log sigma, then
+    Source: the PAC-Bayes measure of Jiang et al. 2019 (arXiv 1912.02178), there as 1 / sigma and in training error;
+    here it is in nats a token. `c` is 1 for `width`, |theta| for `width_scaled`; tau is `tolerance` nats, and for
+    names with `_relative` it is `relative` times the loss. The mean is over `draws` normal vectors, the same for every
+    sigma and each taken with both signs; sigma is bracketed by factors of 4, halved `rounds` times in log sigma, then
     interpolated as a power of sigma, which is exact on a quadratic. `_error` is the standard error from the draws.
 
     `wall` = sqrt(2 tau / tr H) / sigma* compares with the width that the curvature at the centre (`trace`, by `trace`
@@ -143,7 +142,7 @@ class Rises:
 
 
 def bracket(rises: Rises, tolerance: float) -> tuple[float, float]:
-    """Return a size within the tolerance and one beyond it, a factor apart; 0 or infinity for one that was not found."""
+    """Return a size within the tolerance and one beyond it, a factor apart; 0 or infinity for one not found."""
     sigma, low, high = FIRST, 0.0, math.inf
     while (low == 0 or high == math.inf) and LEAST < sigma < MOST and rises.affordable:
         if rises.at(sigma).mean() <= tolerance:
@@ -168,7 +167,7 @@ def interpolated(rises: Rises, low: float, high: float, tolerance: float) -> tup
 
 
 def hutchinson(objective: "Objective", drawn: list[int], scale: "Tensor | None" = None) -> tuple[float, float]:
-    """Return an estimate of tr(diag(c) H diag(c)), c = `scale` or 1, and its standard error: the mean of (c r)'H(c r)."""
+    """Return the mean of (c r)'H(c r), an estimate of tr(diag(c) H diag(c)), c = `scale` or 1, and its error."""
     if not drawn:
         return math.nan, math.nan
     hessian, found = objective.hessian(), []
@@ -180,7 +179,7 @@ def hutchinson(objective: "Objective", drawn: list[int], scale: "Tensor | None" 
 
 
 def wall_ratio(width: Width, tolerance: float, trace: float) -> Measurement:
-    """Return sqrt(2 tau / tr H) / sigma*: the width of the quadratic well of this trace over the width that was found."""
+    """Return sqrt(2 tau / tr H) / sigma*: the width of a quadratic well of this trace over the one that was found."""
     if width.status not in ("ok", "over_budget") or not math.isfinite(trace):
         return Measurement(math.nan, width.status if width.status != "ok" else "nonfinite")
     if trace == 0:

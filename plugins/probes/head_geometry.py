@@ -21,7 +21,7 @@ def core_spectrum(query_weights_DC: Vector, key_weights_DC: Vector) -> Vector:
 
 
 def effective_rank(spectrum: Vector) -> Vector:
-    """Return exp of the entropy of s / sum s on the last axis (Roy, Vetterli 2007): n for n equal values, 0 for none."""
+    """Return exp of the entropy of s / sum s, last axis (Roy, Vetterli 2007): n for n equal values, 0 for none."""
     total = spectrum.sum(-1, keepdims=True)
     shares = spectrum / np.where(total > 0, total, 1.0)
     logs = np.log(np.where(shares > 0, shares, 1.0))

@@ -10,13 +10,12 @@ import numpy as np
 
 from andrea_core import Measurement, Sources, number, one_of, positive
 from andrea_plugins.probes.ascent import worst_rise
-from andrea_plugins.probes.perturbing import antithetic_rises, chunked, seeds, side_windows
+from andrea_plugins.probes.perturbing import antithetic_rises, mixed_batches, seeds, side_windows
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from andrea_core import ModelView
-    from andrea_core.landscape.objective import Objective
+    from andrea_core import ModelView, Objective
 
 MOVED = 0.05  # of the worst rise: a last gain beyond it says that the ascent had not ended
 
@@ -29,13 +28,14 @@ class PerturbationSharpness:
     al. 2021 (arXiv 2102.11600), with c = |theta|. The others are those of Andriushchenko et al. 2023 (arXiv
     2302.07011): `average` = E[L(theta + d)] - L(theta), d ~ N(0, noise^2 diag c^2), over `draws` vectors with both
     signs, and `average_error`, its standard error; `worst` and `worst_box` = max L(theta + c z) - L(theta) over
-    |z|_2 <= rho and |z|_inf <= box, by `ascent` steps of projected gradient ascent. Each is the mean over `batches`
-    batches of `rows` windows ("m-sharpness"). For small radii they tend to rho |c g|, (noise^2 / 2) tr(CHC), and
-    rho |c g|_2 and box |c g|_1 (or, where g = 0, (rho^2 / 2) lambda_max). Parameters that are 0 stay 0 when adaptive.
+    |z|_2 <= rho and |z|_inf <= box, by `ascent` steps of projected gradient ascent. Each is the mean over at most
+    `batches` batches of `rows` windows that mix all sources ("m-sharpness"). For small radii they tend to rho |c g|,
+    (noise^2 / 2) tr(CHC), and rho |c g|_2 and box |c g|_1 (or, where g = 0, (rho^2 / 2) lambda_max). Parameters that
+    are 0 stay 0 when adaptive.
 
     Across transformers these often do not go with generalisation, and mostly follow the learning rate: the paper's
-    finding. Read them beside `loss`. Statuses: `not_converged` where the ascent still gained more than 5 % at its last
-    improvement in the last step; `nonfinite`; `missing` without text. Cost a batch and kind: 1 gradient and 1 loss for
+    finding. Read them beside `loss`. Statuses: `not_converged` where the last step of the ascent still raised the best
+    by more than 5 %; `nonfinite`; `missing` without text. Cost a batch and kind: 1 gradient and 1 loss for
     `sam`; 2 draws losses; ascent gradients and losses, twice. `ascent` 0 leaves the worst cases out.
     """
 
@@ -61,7 +61,7 @@ class PerturbationSharpness:
     ) -> tuple[Mapping[str, Measurement], None]:
         """Measure all of them, and the loss."""
         windows = side_windows(view, self.rows * self.batches * view.shape.context, self.side)
-        batches = list(islice(chunked(windows, self.rows), self.batches))
+        batches = list(islice(mixed_batches(windows, self.rows), self.batches))
         if not batches:
             return {"loss": Measurement(math.nan, "missing")}, None
         found = [self.rises(view.objective(batch), rng) for batch in batches]

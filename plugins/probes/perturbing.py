@@ -4,7 +4,6 @@ Shape suffixes: n entries of all parameters together.
 """
 
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,11 +11,11 @@ import numpy as np
 from andrea_core import Vector
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch import Tensor
 
-    from andrea_core import ModelView
-    from andrea_core.landscape.objective import Objective
-    from andrea_core.values import Integers
+    from andrea_core import Integers, ModelView, Objective
 
 
 def side_windows(view: "ModelView", tokens: int, side: str) -> "list[Integers]":
@@ -53,8 +52,8 @@ def antithetic_rises(
 ) -> Vector:
     """Return, for each seed, the mean rise of the loss at theta + d and theta - d, d = size * scale * u, u normal.
 
-    `scale` (n,) is |theta| for perturbations in proportion to each parameter, None for 1. The pair cancels the slope, so
-    that on a quadratic each rise is exactly size^2 / 2 d'Hd; a loss that is not finite counts as an infinite rise.
+    `scale` (n,) is |theta| for perturbations in proportion to each parameter, None for 1. The pair cancels the slope:
+    on a quadratic each rise is exactly size^2 / 2 d'Hd; a loss that is not finite counts as an infinite rise.
     """
     rises = []
     for seed in drawn:
@@ -78,8 +77,17 @@ def gradient_at(objective: "Objective", offset_n: "Tensor") -> "Tensor":
     return total
 
 
-def chunked(windows: "list[Integers]", rows: int) -> "Iterator[list[Integers]]":
-    """Yield the windows in batches of at most `rows`, each of one length."""
-    for of_one_length in windows:
-        for start in range(0, len(of_one_length), rows):
-            yield [of_one_length[start : start + rows]]
+def mixed_batches(windows: "list[Integers]", rows: int) -> "Iterator[list[Integers]]":
+    """Yield batches of `rows` windows (the last may have fewer) that take turns over the sources, grouped by length."""
+    longest = max((len(of_source) for of_source in windows), default=0)
+    turns = [of_source[turn] for turn in range(longest) for of_source in windows if turn < len(of_source)]
+    for start in range(0, len(turns), rows):
+        batch = turns[start : start + rows]
+        lengths = sorted({len(window) for window in batch}, reverse=True)
+        yield [np.stack([window for window in batch if len(window) == length]) for length in lengths]
+
+
+def flat_parameters(view: "ModelView") -> Vector:
+    """Return all parameters as one vector (n,) of the model's own precision, float32 or float64."""
+    parts = [tensor.cpu().numpy().reshape(-1) for tensor in view.parameters().values()]
+    return np.asarray(np.concatenate(parts))

@@ -29,7 +29,9 @@ def test_the_width_of_a_quadratic_well_is_exact_for_its_draws() -> None:
         found = basin_width(objective, 0.1, drawn(8), rounds=3, most_losses=10_000)
 
         assert found.value == pytest.approx(math.sqrt(0.2 / np.mean(forms)), rel=1e-9)
-        assert found.error / found.value == pytest.approx(np.std(forms, ddof=1) / np.sqrt(8) / np.mean(forms) / 2, rel=1e-9)
+        assert found.error / found.value == pytest.approx(
+            np.std(forms, ddof=1) / np.sqrt(8) / np.mean(forms) / 2, rel=1e-9
+        )
         assert found.status == "ok"
 
 
@@ -125,7 +127,7 @@ def test_a_loss_that_is_not_finite_far_off_is_a_wall() -> None:
 def test_the_probe_measures_a_model_and_leaves_it_bit_for_bit(side: str) -> None:
     model = small_model()
     view, before = ModelView(model, CORPUS, 0), fingerprint(model)  # type: ignore[arg-type]
-    probe = BasinWidth(draws=2, rounds=1, trace=2, tokens=48, side=side)
+    probe = BasinWidth(draws=4, rounds=5, trace=2, tokens=48, side=side)
     found, _ = probe.measure(probe.start(SOURCES), view, np.random.default_rng(0))
 
     assert fingerprint(model) == before
