@@ -55,6 +55,23 @@ if TYPE_CHECKING:
     )
     from andrea_core.hookspecs import hookimpl as hookimpl
     from andrea_core.model.pace import StageOptimizer as StageOptimizer
+    from andrea_core.landscape.budget import Budget as Budget, worst as worst
+    from andrea_core.landscape.critical import crossing as crossing
+    from andrea_core.landscape.hessian import Hessian as Hessian, Operator as Operator
+    from andrea_core.landscape.lanczos import (
+        Eigenpairs as Eigenpairs,
+        extreme_eigenpairs as extreme_eigenpairs,
+        standard_normal as standard_normal,
+    )
+    from andrea_core.landscape.objective import Objective as Objective, block_of as block_of
+    from andrea_core.landscape.spectrum import lanczos_quadrature as lanczos_quadrature
+    from andrea_core.landscape.trace import (
+        Estimate as Estimate,
+        block_rows as block_rows,
+        hutch_plus_plus as hutch_plus_plus,
+        hutchinson as hutchinson,
+    )
+    from andrea_core.model.heads import Heads as Heads
     from andrea_core.model.view import ModelView as ModelView
     from andrea_core.runs.store import open_run as open_run
     from andrea_core.simplex import Group as Group, Region as Region, Row as Row, total_variation as total_variation
@@ -66,6 +83,7 @@ if TYPE_CHECKING:
         Document as Document,
         Findings as Findings,
         Gradients as Gradients,
+        Integers as Integers,
         Ledger as Ledger,
         Measurement as Measurement,
         Moment as Moment,
@@ -93,13 +111,21 @@ _HOMES = {
     ),
     "andrea_core.hookspecs": "hookimpl",
     "andrea_core.model.pace": "StageOptimizer",
+    "andrea_core.landscape.budget": "Budget worst",
+    "andrea_core.landscape.critical": "crossing",
+    "andrea_core.landscape.hessian": "Hessian Operator",
+    "andrea_core.landscape.lanczos": "Eigenpairs extreme_eigenpairs standard_normal",
+    "andrea_core.landscape.objective": "Objective block_of",
+    "andrea_core.landscape.spectrum": "lanczos_quadrature",
+    "andrea_core.landscape.trace": "Estimate block_rows hutch_plus_plus hutchinson",
+    "andrea_core.model.heads": "Heads",
     "andrea_core.model.view": "ModelView",
     "andrea_core.runs.store": "open_run",
     "andrea_core.simplex": "Group Region Row total_variation",
     "andrea_core.simplex.retiring": "retire",
     "andrea_core.values": (
-        "Context Document Findings Gradients Ledger Measurement Moment Observation Outcome Proposal Scores Sources "
-        "Stage Vector"
+        "Context Document Findings Gradients Integers Ledger Measurement Moment Observation Outcome Proposal Scores "
+        "Sources Stage Vector"
     ),
     "andrea_core.tables": "by_source check_sources",
     "andrea_core.traits": "PolicyTraits RewardTraits",

@@ -103,6 +103,7 @@ def assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Prog
     """Return the experiment of a scenario in a folder, ready for its first step."""
     from andrea_core.experiment import Experiment
     from andrea_core.looking import Looker, needs_of
+    from andrea_core.model.course import Course
     from andrea_core.model.gradients import GradientMeter
     from andrea_core.model.trainer import Trainer
     from andrea_core.model.view import ModelView
@@ -125,7 +126,8 @@ def assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Prog
         loss_after="loss_after" in needs,
     )
     meter = GradientMeter(trainer.model, corpus, scenario.seed) if "source_gradients" in needs else None
-    looker = Looker(director, lambda step: ModelView(trainer.model, corpus, step), trainer.device, meter)
+    course = Course(trainer, Plan.of(loaded).open_sources() if scenario.probes else {})
+    looker = Looker(director, lambda step, stage: ModelView(trainer.model, corpus, step, course, stage), trainer, meter)
     writer = Writer()
     recorder = _recorder(loaded, folder, corpus, sources, progress, writer)
     groups = looker.groups()

@@ -15,13 +15,15 @@ from andrea_core.scenario import ProbeSlot, Scenario
 from andrea_core.values import Findings, Gradients, Measurement, Vector
 
 if TYPE_CHECKING:
-    import torch
-
     from andrea_core.model.gradients import GradientMeter
+    from andrea_core.model.trainer import Trainer
     from andrea_core.model.view import ModelView
 
 HELDOUT_TOKENS = 2048
 """Held-out tokens a source that a policy or reward which needs them sees after each phase."""
+
+MOST_NUMBERS = 2**16
+"""Numbers of one measurement: checkpoints hold up to 512 rows of each array, so they must stay small."""
 
 
 def needs_of(scenario: Scenario) -> frozenset[str]:
@@ -33,19 +35,20 @@ def needs_of(scenario: Scenario) -> frozenset[str]:
 class Looker:
     """The probes of a run, and what its policy and reward need measured after each phase.
 
-    `view` makes the read-only view of the model at a step; `meter` is there when source gradients are needed.
+    `view` makes the read-only view of the model at a step, after a stage; `meter` is there when source gradients are
+    needed. Whatever a probe does to model, optimiser and generators is undone, and said to be a fault of the probe.
     """
 
     director: Director
-    view: Callable[[int], "ModelView"]
-    device: "torch.device"
+    view: Callable[[int, str], "ModelView"]
+    trainer: "Trainer"
     meter: "GradientMeter | None" = None
 
     def heldout_loss(self) -> Vector | None:
         """Return the (K,) held-out losses in nats a token, always on the same windows; None if nobody needs them."""
         if "heldout" not in needs_of(self.director.scenario):
             return None
-        view = self.view(0)
+        view = self.view(0, "")
         return np.array([_mean(view, index) for index in range(len(self.director.sources))])
 
     def gradients(self, state: State, phase: Phase) -> Gradients | None:
@@ -60,18 +63,16 @@ class Looker:
         At a `pivot`, where the curriculum has just ended a stage before its last step, only those look that wait for
         the border of a stage and have not looked yet.
         """
-        from andrea_core.model.randomness import untouched_generators
-
         measured: dict[str, Mapping[str, Measurement]] = {}
         states = list(state.probes)
-        view = self.view(state.step)
+        view = self.view(state.step, state.stage)
         for index, slot in enumerate(self.director.scenario.probes):
             looks = due(slot, state.step, phase, total)
             if looks != pivot and (looks or slot.at_stage_borders):
                 name = self._name(index)
                 rng = generator(self.director.scenario.seed, "probe", name, state.step)
                 blame = self.director.blame("probes", slot.component, state, state.stage)
-                with blaming(blame), untouched_generators(self.device), untouched_settings():
+                with blaming(blame), self._untouched(blame), untouched_settings():
                     found, states[index] = slot.component.measure(states[index], view, rng)
                 measured[name] = _checked(found, len(self.director.sources), blame)
         return Findings(measured, _stop(measured)), tuple(states)
@@ -81,6 +82,19 @@ class Looker:
         slots = enumerate(self.director.scenario.probes)
         named = [(self._name(index), slot.component) for index, slot in slots]
         return {name: str(getattr(component, "group", f"probes/{name}")) for name, component in named}
+
+    @contextmanager
+    def _untouched(self, blame: Blame) -> Iterator[None]:
+        """Undo what a block did to the model and all that trains it; raise PluginError when there was something."""
+        from andrea_core.model.optimiser import moments
+        from andrea_core.model.untouched import untouched
+
+        trainer, told = self.trainer, list[str]()
+        with untouched(trainer.model, lambda: moments(trainer.model, trainer.optimizer), trainer.device, told):
+            yield
+        if told:
+            more = f" and {len(told) - 1} more" if len(told) > 1 else ""
+            raise blame.fault(f"changed {told[0]}{more}, which a probe must not; it was put back")
 
     def _name(self, index: int) -> str:
         """Return a probe's name in the record."""
@@ -112,9 +126,22 @@ def _checked(found: Any, count: int, blame: Blame) -> dict[str, Measurement]:
         if isinstance(value, str):
             value = value.encode("utf-8", "replace").decode()
         else:
-            value = numbers(value, (count,) if np.ndim(value) else (), f"measurement {name!r}", blame)
+            value = numbers(value, _shape(name, one, count, blame), f"measurement {name!r}", blame)
         checked[name] = attrs.evolve(one, value=value)
     return checked
+
+
+def _shape(name: str, one: Measurement, count: int, blame: Blame) -> tuple[int, ...]:
+    """Return the shape that a measurement must have: its own where it names its axes, else one entry a source."""
+    if not one.axes:
+        return (count,) if np.ndim(one.value) else ()
+    shape = np.shape(one.value)
+    if len(shape) != len(one.axes) or not 0 < np.size(one.value) <= MOST_NUMBERS:
+        raise blame.fault(
+            f"returned measurement {name!r} of shape {shape} with the axes {', '.join(map(str, one.axes))}; "
+            f"an array has an axis for each, and 1 to {MOST_NUMBERS:,} numbers"
+        )
+    return shape
 
 
 def due(slot: ProbeSlot, step: int, phase: Phase | None, total: int) -> bool:

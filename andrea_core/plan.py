@@ -77,6 +77,10 @@ class Plan:
         earliest = self.stages[index + 1].start if index + 1 < len(self.stages) else stage.until
         return Borders((stage.start, latest), (earliest, stage.until))
 
+    def open_sources(self) -> dict[str, tuple[int, ...]]:
+        """Return the indices of the sources that may receive mass at the first step of each stage, by its name."""
+        return {stage.name: tuple(np.flatnonzero(self.region(stage).upper > 0).tolist()) for stage in self.stages}
+
     def region(
         self, stage: Stage, step: int | None = None, constraints: Sequence[ConstraintSet] | None = None
     ) -> Region:

@@ -170,10 +170,15 @@ class Outcome:
 
 @attrs.frozen(eq=False)
 class Measurement:
-    """One measured value: a number, a (K,) vector, one entry a source, or a text; `status` says how far to trust it."""
+    """One measured value: a number, a (K,) vector, one entry a source, or a text; `status` says how far to trust it.
+
+    An array of another shape names its `axes`, as `("layer", "head")`; it has at most 2**16 numbers, and as many at
+    every look of a run.
+    """
 
     value: float | Vector | str
     status: str = "ok"
+    axes: tuple[str, ...] = ()
 
 
 @attrs.frozen(eq=False)

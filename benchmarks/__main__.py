@@ -12,6 +12,7 @@ MODULES = {
     "noise_trap": "noise_trap",
     "regmix": "regmix",
     "bandits": "bandits",
+    "curvature": "curvature",
 }
 
 

@@ -147,6 +147,14 @@ FAULTS = {
     "probe returns a list": (probe("return [1], state"), "probe 'mine'.*list as measurements"),
     "probe returns a number": (probe("return {'a': 5}, state"), "probe 'mine'.*5 as measurement 'a'"),
     "probe stops with a number": (probe("return {'stop': Measurement(5)}, state"), "probe 'mine'.*measurement 'stop'"),
+    "probe changes the weights": (
+        probe("view._model.norm.weight.data += 1; return {}, state"),
+        r"probe 'mine' .* changed norm\.weight, which a probe must not; it was put back",
+    ),
+    "probe leaves gradients": (
+        probe("view._model.norm.weight.sum().backward(); return {}, state"),
+        r"probe 'mine' .* changed norm\.weight\.grad, which",
+    ),
     "probe changes its kind": (
         probe("return {'a': Measurement('text' if state else 1.0)}, state + 1"),
         "probe 'mine' returned text as measurement 'a', before",

@@ -1,16 +1,19 @@
 """What a probe sees of a run: losses, held-out text and samples of the model, nothing that could change it."""
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from andrea_core.data.windows import spaced_windows
 from andrea_core.model.generate import Sampling, generate_tokens
 from andrea_core.model.gpt import GPT
+from andrea_core.model.guesses import likeliest_tokens
+from andrea_core.model.heads import Heads, read_heads, token_vectors
 from andrea_core.model.quiet import quiet
 from andrea_core.model.settings import ModelShape
 from andrea_core.values import Integers, Vector
@@ -18,6 +21,12 @@ from andrea_core.values import Integers, Vector
 if TYPE_CHECKING:
     from andrea_core.data.corpus import Corpus
     from andrea_core.data.tokenizer import Tokenizer
+    from andrea_core.landscape.objective import Objective
+    from andrea_core.model.course import Course
+    from andrea_core.model.settings import OptimizerSettings
+
+Side = Literal["train", "heldout"]
+"""The two sides of a source's text."""
 
 LOGITS_AT_ONCE = {"cpu": 2**19, "cuda": 2**27}
 """Logits computed together: small enough for the caches of a CPU, large enough to fill a GPU."""
@@ -26,8 +35,11 @@ LOGITS_AT_ONCE = {"cpu": 2**19, "cuda": 2**27}
 class ModelView:
     """A read-only look at the model after `step` steps. Training goes on bit for bit as if nobody had looked."""
 
-    def __init__(self, model: GPT, corpus: "Corpus", step: int) -> None:
+    def __init__(
+        self, model: GPT, corpus: "Corpus", step: int, course: "Course | None" = None, stage: str = ""
+    ) -> None:
         self._model, self._corpus, self._step = model, corpus, step
+        self._course, self._stage = course, stage
 
     @property
     def step(self) -> int:
@@ -49,13 +61,58 @@ class ModelView:
         """The names of the sources, in the scenario's order."""
         return tuple(source.name for source in self._corpus.sources)
 
-    def heldout(self, source_index: int, max_tokens: int) -> Integers:
-        """Return windows (n, context + 1) of a source's held-out text, always the same ones.
+    @property
+    def stage(self) -> str:
+        """The name of the stage that the last step belonged to; "" before the first one."""
+        return self._stage
 
-        They predict at most `max_tokens` tokens (but at least one window) and are spread over the text; a short text
-        gives one shorter window, a source without held-out text none.
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names of the run's stages in order; none when only a model is looked at."""
+        return tuple(self._course.stages) if self._course else ()
+
+    @property
+    def optimizer(self) -> "OptimizerSettings | None":
+        """The optimiser's settings; None when only a model is looked at."""
+        return self._course.settings if self._course else None
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the step that is next; NaN when only a model is looked at."""
+        return self._course.learning_rate if self._course else math.nan
+
+    def parameters(self) -> dict[str, Tensor]:
+        """Return copies of the parameters by name, in the model's order; one that two layers share appears once."""
+        return {name: parameter.detach().clone() for name, parameter in self._model.named_parameters()}
+
+    def moments(self) -> dict[str, Tensor]:
+        """Return copies of the optimiser's tensors as `<parameter>.<name>`; none before the first step."""
+        return self._course.moments() if self._course else {}
+
+    def preconditioner(self, names: Sequence[str]) -> Tensor | None:
+        """Return the diagonal (n,) of Adam's preconditioner for the named parameters, None where there is none."""
+        return self._course.preconditioner(names) if self._course else None
+
+    def next_update(self, gradient: Mapping[str, Tensor]) -> dict[str, Tensor] | None:
+        """Return what the optimiser would add to each parameter if the next gradient were this one; None without."""
+        return self._course.next_update(gradient) if self._course else None
+
+    def objective(
+        self, windows: Sequence[Integers], *, double: bool = False, parameters: Sequence[str] = ("*",)
+    ) -> "Objective":
+        """Return the mean loss in nats a token of windows (n, T + 1), of any lengths, as a function of the parameters.
+
+        A negative token is not counted. Only parameters whose names match one of the patterns vary; `double` computes
+        in float64. Its gradient and Hessian-vector products work on copies. Raises ValueError when no token counts.
         """
-        text = self._corpus.sources[source_index].heldout
+        from andrea_core.landscape.language import language_objective
+
+        return language_objective(self._model, windows, dtype=torch.float64 if double else None, parameters=parameters)
+
+    def windows(self, source_index: int, max_tokens: int, side: Side = "train") -> Integers:
+        """Return windows (n, context + 1) of one side of a source's text, always the same ones; see `heldout`."""
+        source = self._corpus.sources[source_index]
+        text = source.train if side == "train" else source.heldout
         return spaced_windows(
             text.tokens,
             text.offsets,
@@ -63,6 +120,26 @@ class ModelView:
             context=self.shape.context,
             max_tokens=max_tokens,
         )
+
+    def stage_windows(self, stage: str, max_tokens: int, side: Side = "train") -> list[Integers]:
+        """Return the windows of the sources that a stage may draw from, all together at most `max_tokens` tokens.
+
+        Each source gives an equal part, at least one window; a source without text gives none. A stage that is not
+        among `stages`, as "", stands for all sources.
+        """
+        known = self._course.stages if self._course else {}
+        members = known.get(stage, tuple(range(len(self.sources))))
+        share = max(1, max_tokens // max(1, len(members)))
+        found = [self.windows(index, share, side) for index in members]
+        return [windows for windows in found if len(windows)]
+
+    def heldout(self, source_index: int, max_tokens: int) -> Integers:
+        """Return windows (n, context + 1) of a source's held-out text, always the same ones.
+
+        They predict at most `max_tokens` tokens (but at least one window) and are spread over the text; a short text
+        gives one shorter window, a source without held-out text none.
+        """
+        return self.windows(source_index, max_tokens, "heldout")
 
     def token_losses(self, windows: npt.NDArray[np.integer]) -> Vector:
         """Return the cross-entropy (n, T) in nats of the last T tokens of windows (n, T + 1), T <= context."""
@@ -88,6 +165,18 @@ class ModelView:
         size = self.tokenizer.byte_lengths[np.asarray(windows, dtype=np.int64)[:, 1:]]
         total = int(size.sum())
         return float(self.token_losses(windows)[size > 0].sum() / math.log(2) / total) if total else math.nan
+
+    def heads(self, tokens: npt.NDArray[np.integer]) -> Heads:
+        """Return the attention heads of every layer on tokens (T,), 1 <= T <= context."""
+        return read_heads(self._model, np.asarray(tokens, dtype=np.int64))
+
+    def embedding(self) -> Vector:
+        """Return the vectors (V, C) of the vocabulary's tokens."""
+        return token_vectors(self._model)
+
+    def guesses(self, windows: npt.NDArray[np.integer]) -> Integers:
+        """Return the likeliest token (n, T) at the last T places of windows (n, T + 1), each given those before it."""
+        return likeliest_tokens(self._model, np.asarray(windows, dtype=np.int64))
 
     def _text(self, tokens: Iterable[int]) -> str:
         documents: list[list[int]] = [[]]

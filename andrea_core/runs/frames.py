@@ -12,6 +12,8 @@ from andrea_core.runs.table import Array, Table
 if TYPE_CHECKING:
     from andrea_core.runs.store import Run
 
+MOST_COLUMNS = 1024
+
 
 def frame(run: "Run", what: str) -> pd.DataFrame:
     """Return the frame named `what`, as `Run.frame` describes; raises RunError for an unknown name."""
@@ -103,14 +105,16 @@ def _by_source(run: "Run", array: Array) -> pd.DataFrame:
 
 
 def _rows(table: Table, sources: list[str]) -> pd.DataFrame:
-    """A row a record; an array with several numbers a row is spread over columns, by source where it has K of them."""
+    """A row a record; an array with several numbers a row is spread over columns, by source where it has K of them.
+
+    One with more than 1,024 numbers a row, such as an attention map, stays out: read it from the table.
+    """
     columns: dict[str, Array] = {}
     for name in table:
         array = table[name]
         if array.ndim == 1:
             columns[name] = array.astype(object) if array.dtype.kind == "T" else array
-        else:
-            flat = array.reshape(len(array), -1)
+        elif (flat := array.reshape(len(array), -1)).shape[1] <= MOST_COLUMNS:
             labels = labels_of(table, name, flat.shape[1], sources)
             columns |= {f"{name}_{label}": column for label, column in zip(labels, flat.T, strict=True)}
     return pd.DataFrame(columns)

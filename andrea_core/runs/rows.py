@@ -9,6 +9,9 @@ import zarr
 
 from andrea_core.runs.soundness import blank_digest, check_table, digest, layout, readable
 
+CHUNK_BYTES = 2**24
+"""Beyond this a chunk on disk is smaller: zarr builds a whole one in memory, however few rows are in it."""
+
 
 @attrs.frozen(eq=False)
 class Block:
@@ -145,13 +148,20 @@ class Table:
         self._arrays[key] = self._root.require_group(self.name).create_array(
             key,
             shape=(0, *shape),
-            chunks=(self._chunk, *shape),
+            chunks=(_rows(self._chunk, 8 if text else one.nbytes), *shape),
             dtype=str if text else one.dtype,
             fill_value="" if text else float("nan") if one.dtype.kind == "f" else 0,
         )
         blank = blank_digest(self._arrays[key], self._chunk) if start else 0
         self._digests[key] = [blank] * (start // self._chunk)
         return self._arrays[key]
+
+
+def _rows(chunk: int, row_bytes: int) -> int:
+    """Return how many rows a chunk on disk has: as many as the table's, or a part of them where rows are large."""
+    while chunk > 1 and chunk % 2 == 0 and chunk * row_bytes > CHUNK_BYTES:
+        chunk //= 2
+    return chunk
 
 
 def _sample(array: Any) -> Any:

@@ -1,5 +1,6 @@
 """The coherence gate: samples text, scores it, and ends a run that only repeats itself."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
@@ -8,9 +9,12 @@ import numpy as np
 
 from andrea_core import Measurement, Sources, number
 from andrea_plugins.probes.coherence import coherence
+from andrea_plugins.probes.repetition import compression, longest_loop, recent_repetition, sequence_repetition
 
 if TYPE_CHECKING:
     from andrea_core import ModelView
+
+RECENT = 16  # words back in which a word counts as repeated
 
 
 @attrs.frozen
@@ -21,6 +25,13 @@ class TextHealth:
     formulas, which are this project's. The score sees repetition and broken text; it is no measure of sense: a young
     model's invented words pass. `patience` 0 never stops a run. A sample is `tokens` long; an empty `prompt` starts a
     new document; `top_k` 0 draws from all tokens.
+
+    Measured besides the score, on the text's words: `seq_rep_1` to `seq_rep_4` (Welleck et al. 2019, arXiv 1908.04319;
+    distinct-n of Li et al. 2016 is 1 minus them), `recent_rep`, the share of words among the 16 before them, `loop` and
+    `loop_period`, the longest stretch that says the same words over and over, and `compression`, compressed over raw
+    bytes. Status `missing` where the text is too short. With `greedy` the likeliest continuation is measured as well,
+    as `greedy_text`, `greedy_seq_rep_4` and so on: it loops long before a sample does. Cost: `tokens` steps of
+    generation, twice with `greedy`.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -32,6 +43,7 @@ class TextHealth:
     top_k: int = number(default=40, at_least=0)
     floor: float = number(default=30.0, at_least=0, at_most=100)
     patience: int = number(default=5, at_least=0)
+    greedy: bool = False
 
     def start(self, sources: Sources) -> int:
         """Return the number of low samples in a row: none yet."""
@@ -44,9 +56,24 @@ class TextHealth:
         low = state + 1 if parts.score < self.floor else 0
         found = {"text": Measurement(text), "score": Measurement(parts.score)}
         found |= {name: Measurement(value) for name, value in attrs.asdict(parts).items()}
+        found |= repeated(text)
+        if self.greedy:
+            likeliest = view.generate(self.prompt, self.tokens, 0.0, 0, rng)
+            also = {"text": Measurement(likeliest), **repeated(likeliest)}
+            found |= {f"greedy_{name}": one for name, one in also.items()}
         if self.patience and low >= self.patience:
             reason = (
                 f"{low} samples in a row scored below {self.floor:g} (this one {parts.score:.1f}): the text is broken"
             )
             found["stop"] = Measurement(reason)
         return found, low
+
+
+def repeated(text: str) -> dict[str, Measurement]:
+    """Return how a text repeats itself, word by word."""
+    words = text.split()
+    found = {f"seq_rep_{n}": sequence_repetition(words, n) for n in range(1, 5)}
+    found["recent_rep"] = recent_repetition(words, RECENT)
+    found["loop"], found["loop_period"] = map(float, longest_loop(words))
+    found["compression"] = compression(text)
+    return {name: Measurement(value, "missing" if math.isnan(value) else "ok") for name, value in found.items()}

@@ -55,8 +55,9 @@ def test_fewer_than_one_token_is_refused() -> None:
         Heldout(tokens=0)
 
 
-def test_both_probes_are_registered_by_name() -> None:
-    assert set(andrea_probes()) == {"heldout", "text_health"}
+def test_probes_are_registered_by_name() -> None:
+    assert {"heldout", "text_health", "attention", "path"} < set(andrea_probes())
+    assert all(probe.__name__.lower() == name.replace("_", "") for name, probe in andrea_probes().items())
 
 
 def test_the_probes_load_without_torch() -> None:
