@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from andrea_core.simplex.box import exact_sum, residual
+from andrea_core.simplex.box import exact_sum, residual, sealed
 from andrea_core.simplex.groups.box import Groups, Part
 from andrea_core.values import Vector
 
@@ -16,7 +16,7 @@ def relative(groups: Groups) -> Vector:
     if groups.box.is_point:
         return groups.box.lower
     lows, highs = _windows(groups)
-    return groups.settle(_spread(groups, groups.box.lower, groups.box.upper, lows, highs))
+    return sealed(groups.settle(_spread(groups, groups.box.lower, groups.box.upper, lows, highs)))
 
 
 def _windows(groups: Groups) -> tuple[Vector, Vector]:

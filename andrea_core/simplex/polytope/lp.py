@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from andrea_core.errors import AndreaError
 from andrea_core.simplex.bounds import Bounds
-from andrea_core.simplex.box import Box
+from andrea_core.simplex.box import Box, seal
 from andrea_core.values import Mask, Vector
 
 FEASIBLE = 1e-9
@@ -25,6 +25,9 @@ class Rows:
     matrix: Vector
     low: Vector
     high: Vector
+
+    def __attrs_post_init__(self) -> None:
+        seal(self.matrix, self.low, self.high)
 
     def excess(self, w: Vector) -> float:
         """Return the largest amount by which w (K,) breaks a row, 0.0 for none."""

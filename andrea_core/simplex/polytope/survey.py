@@ -8,7 +8,7 @@ import numpy as np
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex import feasibility
 from andrea_core.simplex.bounds import Bound, Bounds
-from andrea_core.simplex.box import Box, exact_sum, frozen
+from andrea_core.simplex.box import Box, exact_sum, frozen, seal
 from andrea_core.simplex.feasibility import Verdict, clashing, listed
 from andrea_core.simplex.fixup import fix_up
 from andrea_core.simplex.groups import feasibility as groups
@@ -33,6 +33,9 @@ class Survey(Verdict):
     basis: Vector = attrs.field(kw_only=True)
     centre: Vector = attrs.field(kw_only=True)
     radius: float = attrs.field(kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        seal(self.tied, self.basis)
 
 
 def survey(stated: Bounds) -> Survey:
