@@ -1,6 +1,6 @@
 """Linear programs over bounds and rows (HiGHS): feasibility, a point well inside, vertices."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -66,6 +66,22 @@ def solve(cost: Vector, upper_rows: Vector, limits: Vector, box: Box, extra: int
     if found.status != 0:
         raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
     return float(cost @ found.x), np.asarray(found.x)
+
+
+class Priced(NamedTuple):
+    """A minimiser (K,) and the price of each one-sided row: how much less a unit more of it would cost."""
+
+    weights: Vector
+    prices: Vector
+
+
+def priced(cost: Vector, upper_rows: Vector, limits: Vector, box: Box) -> Priced:
+    """Minimise cost over the box and `upper_rows w <= limits`; raises AndreaError if the solver gives up."""
+    bounds = [*zip(box.lower.tolist(), box.upper.tolist(), strict=True)]
+    found: Any = linprog(cost, upper_rows, limits, np.ones((1, len(cost))), [box.total], bounds, method="highs")
+    if found.status != 0:
+        raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
+    return Priced(np.asarray(found.x), np.asarray(found.ineqlin.marginals))
 
 
 def shortage(rows: Rows, box: Box) -> float:
