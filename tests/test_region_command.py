@@ -129,7 +129,27 @@ def test_one_point_within_rounding_is_said():
             ["floor 0.7 of hermes3-general (--floors)", "sum to 1.2", "repair"],
         ),
         (["TINY", "--floors", "clocks=0.1"], ["stage 'warmup'", "floor 0.1 of clocks", "not a source of stage"]),
-        (["--sources", "a,b", "--floors", "c=0.1"], ["unknown source 'c'"]),
+        (["--sources", "a,b", "--floors", "c=0.1"], ["--floors: unknown source 'c'"]),
+        (["--sources", "a,b", "--group", "x=a+c:0..1"], ["--group: unknown source 'c'"]),
+        (["--floors", "a=0.5"], ["unknown source 'a'", "name your own with --sources"]),
+        (["--sources", "A,,B"], ["--sources 'A,,B': a name is empty"]),
+        (["--sources", "A,"], ["--sources 'A,': a name is empty"]),
+        (["--sources", "a\x07b"], ["--sources", "cannot be printed"]),
+        (["--sources", "a,b", "--exclude", "a,"], ["--exclude 'a,': a name is empty"]),
+        (["--sources", "a,b", "--group", "x=a:0..1", "--group", "x=b"], ["--group x=b", "given twice"]),
+        (["--sources", "a,b", "--group", "x=a:0..2"], ["--group x=a:0..2", "between 0 and 1"]),
+        (["--sources", "a,b", "--caps", "a=nan"], ["--caps a=nan", "between 0 and 1"]),
+        (["--at", "nan"], ["'--at'", "'nan' is not a whole number"]),
+        (["--profile", "full"], ["--profile needs a SCENARIO"]),
+        (["--scale", "0.5"], ["--scale needs a SCENARIO"]),
+        (["--set", "run.steps=5"], ["--set needs a SCENARIO"]),
+        (["--seed", "0"], ["--seed needs a SCENARIO"]),
+        (["--plugin", "x"], ["--plugin needs a SCENARIO"]),
+        (["--figure", ""], ["--figure", "must end in .svg or .html"]),
+        (
+            ["--sources", "a,b", "--floors", "a=0.4", "--group", "x=a:0..0.3"],
+            ["floor 0.4 of a (--floors) is more than group cap 0.3"],
+        ),
         (["--sources", "a,b", "--floors", "a"], ["--floors a: must be SOURCE=NUMBER"]),
         (["--sources", "a,b", "--floors", "a=x"], ["--floors a=x", "is not a number"]),
         (["--sources", "a,b", "--floors", "a=2"], ["between 0 and 1"]),
@@ -157,3 +177,39 @@ def test_bad_input_is_one_message_and_exit_2(tiny, tmp_path, monkeypatch, capfd,
     assert err.count("error") <= 1
     for word in words:
         assert word in err
+
+
+def test_the_place_of_the_picture_is_looked_at_before_anything_is_printed(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = call(capfd, *QUADRILATERAL, "--figure", "no/x.svg")
+
+    assert (code, out) == (2, "")
+
+
+def test_lines_have_no_trailing_blanks_and_one_source_is_not_several(capfd):
+    _, out, _ = call(capfd, "--sources", "a")
+
+    assert "1 of 1 source open" in out
+    assert "accepted" not in out
+    assert [line for line in out.splitlines() if line != line.rstrip()] == []
+    assert "vertices" in [line.strip() for line in out.splitlines()]
+
+
+def test_three_open_sources_make_a_triangle_with_groups_too(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = call(capfd, "--sources", "a,b,c", "--group", "x=a+b:0.2..0.9", "--figure", "x.svg")
+    assert out.splitlines()[-1] == "figure  x.svg"
+    assert "squares: vertices" in (tmp_path / "x.svg").read_text(encoding="utf-8")
+
+    _, out, _ = call(capfd, "--sources", "a,b,c,d", "--figure", "y.svg")
+    assert out.splitlines()[-1].endswith("(parallel coordinates: a triangle needs three corners, not 4 open sources)")
+
+
+def test_rows_are_shown_as_stated_and_tighten_by_name(tiny, capfd):
+    row_ = "{ coefficients = { birds = 1, ships = -2 }, at_most = 0 }"
+    code, out, err = call(capfd, tiny, "--stage", "all", "--set", f'constraints=[{{ use = "linear", rows = [{row_}] }}]')
+
+    assert code == 0, err
+    assert row(out, "birds - 2 ships")[:2] == ["birds - 2 ships", "0"]
+    assert "inf" not in out
+    assert row(out, "birds")[2:4] == ["0.6667*", "birds - 2 ships"]

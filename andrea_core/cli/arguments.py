@@ -21,6 +21,19 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class WholeNumber(click.IntRange):
+    """A range of whole numbers; click's own names the range a type of number when it refuses a text."""
+
+    name = "whole number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; refuse what is none or out of the range."""
+        try:
+            return super().convert(int(value), param, ctx)
+        except (TypeError, ValueError):
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+
+
 def refuse_undecodable(arguments: Sequence[str]) -> None:
     """Raise UsageError for an argument that is not valid text, such as a file name in another encoding."""
     for number, argument in enumerate(arguments, 1):

@@ -18,7 +18,7 @@ def facts(region: Region) -> list[tuple[str, str]]:
     free = int(region.box.is_free.sum())
     ball = region.chebyshev()
     found = [
-        ("dimension", f"{region.dimension}; {open_} of {count} sources open, {free} of them free to move"),
+        ("dimension", f"{region.dimension}; {open_} of {plural(count)} open, {free} of them free to move"),
         ("share", _share(region)),
         ("largest ball", f"radius {number(ball.radius)}"),
         ("uniform draws", _draws(region)),
@@ -44,6 +44,15 @@ def most_vertices(free: int) -> int:
     Every vertex has at most one source between its bounds, so that it lies on an edge of the box. Source: O'Neil 1971.
     """
     return 1 if free < 2 else (free - free // 2) * math.comb(free, free // 2)
+
+
+def plural(count: int, what: str = "source") -> str:
+    """Return a number of things in words: 1 source, 2 sources."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _free(count: int) -> str:
+    return "1 free source" if count == 1 else f"{count} free sources"
 
 
 def number(value: float) -> str:
@@ -89,13 +98,19 @@ def _share(region: Region) -> str:
         part = f"about {math.exp(volume.value):.2g}" if volume.value > -700 else f"about {part}"
     off = "standard error" if volume.approximate else "error at most"
     return (
-        f"{part} of the simplex over the {int(region.box.is_free.sum())} free sources "
+        f"{part} of the simplex over the {_free(int(region.box.is_free.sum()))} "
         f"(log {volume.value:.6g}, {off} {volume.error:.1g}, {HOW[volume.method]})"
     )
 
 
 def _draws(region: Region) -> str:
     sampler = region.sampler
+    if sampler.method == "point":
+        return "by point: there is one weight vector, and no draw is random"
+    if sampler.method == "slices":
+        return "by slices: in each group of fixed sum on its own"
+    if sampler.method == "hit-and-run":
+        return "by hit-and-run: steps of a random walk, nearly uniform, none of them refused"
     return f"by {sampler.method}, about {number(sampler.acceptance)} of the attempts accepted (predicted)"
 
 

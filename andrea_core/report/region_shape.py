@@ -8,7 +8,7 @@ import numpy as np
 
 from andrea_core.errors import AndreaError
 from andrea_core.report.projection import Plane, shadow
-from andrea_core.report.region_facts import corners, mean
+from andrea_core.report.region_facts import corners, mean, plural
 from andrea_core.simplex import Region
 from andrea_core.values import Vector
 
@@ -44,20 +44,23 @@ class Picture:
     shapes: tuple[Shape, ...]
     plane: Plane | None = None
     labels: tuple[str, ...] = ()
+    why: str = ""
 
 
 def picture(regions: Mapping[str, Region], groups: Mapping[str, Sequence[str]]) -> Picture:
     """Return what to draw of some regions of the same sources.
 
-    Three open sources, or three groups (the sources in none of them are one more, the rest), make a triangle; all
-    else parallel axes. Raises AndreaError without a region, or when a source is in two groups.
+    Three groups (the sources in none of them are one more, the rest), or three open sources, make a triangle; all
+    else parallel axes, and `why` says so. Raises AndreaError without a region, or when a source is in two groups.
     """
     if not regions:
         raise AndreaError("there is no region to draw")
     names = next(iter(regions.values())).names
     sets = _corners(names, regions, groups)
     if len(sets) != 3:
-        return Picture(names, tuple(_shape(name, region, None, False) for name, region in regions.items()))
+        shapes = tuple(_shape(name, region, None, False) for name, region in regions.items())
+        made = f"{plural(len(sets), 'group')} (with the rest)" if groups else plural(len(sets), "open source")
+        return Picture(names, shapes, why=f"parallel coordinates: a triangle needs three corners, not {made}")
     axes = np.zeros((2, len(names)))
     for place, members in zip(_TRIANGLE, sets.values(), strict=True):
         axes[:, [names.index(member) for member in members]] = place[:, None]
@@ -80,7 +83,8 @@ def _corners(
         raise AndreaError(f"source {twice[0]!r} is in two groups; a picture needs groups that do not overlap")
     sets = {label: tuple(group) for label, group in groups.items()}
     rest = tuple(name for name in open_ if name not in members)
-    return sets | ({REST: rest} if rest else {})
+    sets |= {REST: rest} if rest else {}
+    return {name: (name,) for name in open_} if len(sets) != 3 and len(open_) == 3 else sets
 
 
 def _shape(name: str, region: Region, plane: Plane | None, single: bool) -> Shape:

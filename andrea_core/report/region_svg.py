@@ -15,6 +15,10 @@ SIDE, TOP, LEFT = 460.0, 64.0, 190.0
 WIDE, TALL = 840.0, 540.0
 AXIS, PANEL, GAP = 46.0, 190.0, 46.0
 LINES = 120
+SHORT = 5
+"""Names of no more letters than this fit side by side below the axes."""
+EDGE, LETTER = 24.0, 0.62
+"""Room kept free at the sides, and about how wide a bold letter is in proportion to its size."""
 TICKS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -31,9 +35,11 @@ def _triangle(picture: Picture, colours: dict[str, str]) -> str:
     lines = [(f"{shape.name}: dimension {shape.region.dimension}", colours[shape.name]) for shape in picture.shapes]
     parts += [_text(24, 30 + 20 * i, line, colour, weight=600) for i, (line, colour) in enumerate(lines)]
     alone = any(shape.corners is not None for shape in picture.shapes)
-    key = "dots: uniform draws; circle: their mean; cross: centre"
-    key += "; squares: vertices; ring: largest ball" if alone else ""
-    parts.append(_text(24, TALL - 16, key, MUTED, 12))
+    marks = ["dots: uniform draws"] if any(shape.region.dimension for shape in picture.shapes) else []
+    marks += ["circle: their mean"] if any(shape.mean is not None for shape in picture.shapes) else []
+    marks += ["cross: centre"] + (["squares: vertices"] if alone else [])
+    marks += ["dashed ring: largest ball"] if any(shape.ball for shape in picture.shapes) else []
+    parts.append(_text(24, TALL - 16, "; ".join(marks), MUTED, 12))
     return _document(WIDE, TALL, parts)
 
 
@@ -95,10 +101,18 @@ def _grid() -> str:
 def _corner_names(labels: Sequence[str]) -> list[str]:
     top, left, right = _placed(np.array([[0.5, HEIGHT], [0.0, 0.0], [1.0, 0.0]]))
     return [
-        _text(top[0], top[1] - 16, labels[0], INK, 15, "middle", 600),
-        _text(left[0] - 12, left[1] + 24, labels[1], INK, 15, "middle", 600),
-        _text(right[0] + 12, right[1] + 24, labels[2], INK, 15, "middle", 600),
+        _text(top[0], top[1] - 24, labels[0], INK, 15, "middle", 600),
+        _corner_name(left[0] - 12, left[1] + 36, labels[1]),
+        _corner_name(right[0] + 12, right[1] + 36, labels[2]),
     ]
+
+
+def _corner_name(x: float, y: float, label: str) -> str:
+    """Return a name below its corner, moved inward where it would not fit on the page; a very long one gets smaller."""
+    most = WIDE - 2 * EDGE
+    size = min(15.0, most / (LETTER * max(len(label), 1)))
+    half = 0.5 * LETTER * size * len(label)
+    return _text(min(max(x, EDGE + half), WIDE - EDGE - half), y, label, INK, size, "middle", 600)
 
 
 def _parallel(picture: Picture, colours: dict[str, str]) -> str:
@@ -109,13 +123,22 @@ def _parallel(picture: Picture, colours: dict[str, str]) -> str:
     for i, shape in enumerate(picture.shapes):
         parts += _panel(shape, 46 + i * (PANEL + GAP), wide, colours[shape.name])
     bottom = 46 + (len(picture.shapes) - 1) * (PANEL + GAP) + PANEL
-    parts += [
-        f'<g transform="rotate(-40 {x:.1f} {bottom + 18:.1f})">{_text(x, bottom + 18, name, INK, 12, "end")}</g>'
-        for x, name in zip(_axes(picture.names, wide), picture.names, strict=True)
-    ]
-    key = "bars: floor to cap; lines: uniform draws; circles: their mean; x: excluded; square-root scale"
-    parts.append(_text(24, tall - 10, key, MUTED, 12))
+    parts += _axis_names(_axes(picture.names, wide), picture.names, bottom + 18)
+    marks = ["bars: floor to cap", "lines: uniform draws"]
+    marks += ["circles: their mean"] if any(shape.mean is not None for shape in picture.shapes) else []
+    marks += ["x: excluded"] if any((shape.region.upper == 0).any() for shape in picture.shapes) else []
+    parts.append(_text(24, tall - 10, "; ".join([*marks, "square-root scale"]), MUTED, 12))
     return _document(wide, tall, parts)
+
+
+def _axis_names(xs: Sequence[float], names: Sequence[str], y: float) -> list[str]:
+    """Return the names below their axes: upright where all are short, else leaning to the left."""
+    if max(len(name) for name in names) <= SHORT:
+        return [_text(x, y, name, INK, 12, "middle") for x, name in zip(xs, names, strict=True)]
+    return [
+        f'<g transform="rotate(-40 {x:.1f} {y:.1f})">{_text(x, y, name, INK, 12, "end")}</g>'
+        for x, name in zip(xs, names, strict=True)
+    ]
 
 
 def _panel(shape: Shape, top: float, wide: float, colour: str) -> list[str]:

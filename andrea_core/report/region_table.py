@@ -1,5 +1,6 @@
 """A region as tables for the terminal: bounds with their reasons, facts, vertices."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,24 +20,27 @@ IMPLIED, ESTIMATED = "*", "~"
 
 def region_parts(name: str, region: Region) -> Iterator[RenderableType]:
     """Yield what is printed of a region: its bounds, its facts, and its vertices when they are few."""
-    yield bounds_table(name, region)
+    yield Text(name, style="bold")
+    yield bounds_table(region)
     yield facts_table(region)
     found = corners(region, LISTED)
     if found is not None:
+        yield Text("\nvertices", style="bold")
         yield vertices_table(region, found)
 
 
-def bounds_table(name: str, region: Region) -> Table:
+def bounds_table(region: Region) -> Table:
     """Return a row a source: effective floor and cap, the reason of each, centre and mean of the region.
 
     A star marks a bound that is tighter than the stated one because the others imply it, a tilde a mean from draws.
     """
-    tightened = (region.lower != region.stated.lower) | (region.upper != region.stated.upper)
+    reach = region.effective
+    tightened = (reach.lower != region.stated.lower) | (reach.upper != region.stated.upper)
     averages = mean(region)
     notes = [f"{IMPLIED} tightened: the other bounds leave no more"] if tightened.any() else []
     if averages is not None and averages.approximate:
         notes.append(f"{ESTIMATED} mean: {about(averages)}")
-    table = _table(name, "; ".join(notes) or None)
+    table = _table("; ".join(notes) or None)
     for column in ("source", "floor", "cap"):
         table.add_column(column, justify="left" if column == "source" else "right", no_wrap=True)
     table.add_column("floor because of", overflow="fold")
@@ -47,10 +51,10 @@ def bounds_table(name: str, region: Region) -> Table:
     for i, source in enumerate(region.names):
         row = [
             source,
-            _bound(region.lower[i], region.stated.lower[i]),
-            _bound(region.upper[i], region.stated.upper[i]),
-            _reason(region.lower_reasons[i]),
-            _reason(region.upper_reasons[i]),
+            _bound(reach.lower[i], region.stated.lower[i]),
+            _bound(reach.upper[i], region.stated.upper[i]),
+            _reason(reach.lower_reasons[i]),
+            _reason(reach.upper_reasons[i]),
             number(region.centre[i]),
             "" if averages is None else number(averages.value[i]),
         ]
@@ -71,7 +75,7 @@ def facts_table(region: Region) -> Table:
 
 def vertices_table(region: Region, found: Vector) -> Table:
     """Return the vertices (V, K), one a row, with a column for each source that is not 0 in all of them."""
-    table = _table("vertices", None)
+    table = _table(None)
     shown = np.flatnonzero(found.any(axis=0))
     for i in shown:
         table.add_column(Text(region.names[i]), justify="right")
@@ -80,10 +84,8 @@ def vertices_table(region: Region, found: Vector) -> Table:
     return table
 
 
-def _table(title: str, caption: str | None) -> Table:
+def _table(caption: str | None) -> Table:
     return Table(
-        title=Text(title, style="bold"),
-        title_justify="left",
         caption=caption,
         caption_justify="left",
         box=SIMPLE_HEAD,
@@ -101,8 +103,9 @@ def _add_groups(table: Table, region: Region) -> None:
         cells = (stated.label(group.members), least, most, group.least_reason, group.most_reason)
         table.add_row(*(Text(cell) for cell in cells))
     for row in stated.rows:
-        terms = [f"{number(c)} {stated.names[i]}" for i, c in zip(row.members, row.coefficients, strict=True)]
-        table.add_row(Text(" + ".join(terms)), number(row.at_least), number(row.at_most), Text(row.reason))
+        sides = [number(side * row.scale) if math.isfinite(side) else "" for side in (row.at_least, row.at_most)]
+        why = [row.reason if side else "" for side in sides]
+        table.add_row(*(Text(cell) for cell in (row.label(stated.names), *sides, *why)))
 
 
 def _bound(effective: float, stated: float) -> str:
@@ -110,4 +113,4 @@ def _bound(effective: float, stated: float) -> str:
 
 
 def _reason(reason: str) -> str:
-    return "the other bounds" if reason.startswith("implied") else reason
+    return reason.removeprefix("implied by ")

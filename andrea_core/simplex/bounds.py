@@ -3,6 +3,7 @@
 import difflib
 import math
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import attrs
 import numpy as np
@@ -12,6 +13,9 @@ from andrea_core.simplex.box import frozen
 from andrea_core.simplex.groups.stated import SUM, Group, StatedGroup, joined, state
 from andrea_core.simplex.polytope.rows import Row, StatedRow, state_row
 from andrea_core.values import Vector
+
+_EXAMPLES = {"Group": 'Group(("a", "b"), 0.2, 0.6)', "Row": 'Row({"a": 1, "b": -2}, at_most=0)'}
+Kind = TypeVar("Kind")
 
 
 @attrs.frozen
@@ -50,6 +54,9 @@ class Bounds:
         names = tuple(names)
         if not names:
             raise ScenarioError("a region needs at least one source; name some in [sources]")
+        odd = [name for name in names if not isinstance(name, str) or not name]
+        if odd:
+            raise ScenarioError(f"a source's name must be a text that is not empty, got {odd[0]!r}")
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ScenarioError(f"source {twice!r} is named twice; source names must differ")
@@ -76,7 +83,7 @@ class Bounds:
 
     def combine(self, groups: Iterable[Group], rows: Iterable[Row], reason: str) -> "Bounds":
         """Return the intersection with bounds on several sources at once; groups may overlap only beside rows."""
-        groups, rows = tuple(groups), tuple(rows)
+        groups, rows = _all(groups, Group, "groups"), _all(rows, Row, "rows")
         if not groups and not rows:
             return self
         index = {name: i for i, name in enumerate(self.names)}
@@ -115,6 +122,14 @@ class Bounds:
         return SUM.join(self.names[i] for i in members)
 
 
+def _all(given: Iterable[Kind], kind: type[Kind], what: str) -> tuple[Kind, ...]:
+    found = tuple(given)
+    for one in found:
+        if not isinstance(one, kind):
+            raise ScenarioError(f"{what} takes {kind.__name__} values, such as {_EXAMPLES[kind.__name__]}; got {one!r}")
+    return found
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint with the nearest known spelling, or the list of what is known."""
     known = list(known)
@@ -131,7 +146,12 @@ def _find(name: str, index: Mapping[str, int], kind: str) -> int:
 
 
 def _checked(name: str, value: float, kind: str) -> float:
-    number = float(value)
+    if isinstance(value, (bool, np.bool_, str, bytes)):
+        raise ScenarioError(f"the {kind} of {name} must be a number between 0 and 1, got {value!r}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ScenarioError(f"the {kind} of {name} must be a number between 0 and 1, got {value!r}") from None
     if not math.isfinite(number) or not 0 <= number <= 1:
         raise ScenarioError(f"the {kind} of {name} must be between 0 and 1, got {value!r}")
     return number + 0.0

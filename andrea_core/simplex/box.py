@@ -2,6 +2,7 @@
 
 import math
 from functools import cached_property
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from andrea_core.values import Integers, Mask, Vector
 
+Kept = TypeVar("Kept", bound=npt.NDArray[Any])
 Fence = tuple[float, float, float, float, float, float]
 MARGIN = 2.0**-40
 """How far from a bound a number has to be for the side on which it lies to be beyond doubt."""
@@ -21,6 +23,18 @@ def frozen(values: npt.ArrayLike) -> Vector:
     array = np.array(values, dtype=np.float64) + 0.0
     array.setflags(write=False)
     return array
+
+
+def sealed(array: Kept) -> Kept:
+    """Return the array itself, read-only from now on: what is kept must not change under those it is handed to."""
+    array.setflags(write=False)
+    return array
+
+
+def seal(*arrays: npt.NDArray[Any]) -> None:
+    """Make arrays read-only."""
+    for array in arrays:
+        array.setflags(write=False)
 
 
 def exact_sum(values: Vector) -> float:
@@ -46,15 +60,18 @@ class Box:
     total: float = 1.0
     is_point: bool = False
 
+    def __attrs_post_init__(self) -> None:
+        seal(self.lower, self.upper)
+
     @cached_property
     def width(self) -> Vector:
         """(K,) upper - lower."""
-        return self.upper - self.lower
+        return sealed(self.upper - self.lower)
 
     @cached_property
     def ones(self) -> Vector:
         """(K,) of ones: a dot product with it sums faster than a sum."""
-        return np.ones_like(self.lower)
+        return sealed(np.ones_like(self.lower))
 
     @cached_property
     def pairs(self) -> list[tuple[float, float]]:
@@ -71,7 +88,7 @@ class Box:
         bounds = np.stack([self.lower, self.upper])
         walls = np.concatenate([bounds - MARGIN, bounds + MARGIN])
         walls[:, self.lower == self.upper] = np.inf
-        return walls
+        return sealed(walls)
 
     @cached_property
     def fences(self) -> list[Fence]:
@@ -93,12 +110,12 @@ class Box:
     @cached_property
     def free(self) -> Integers:
         """Indices of the coordinates that can move."""
-        return np.flatnonzero(self.width > PINNED)
+        return sealed(np.flatnonzero(self.width > PINNED))
 
     @cached_property
     def is_free(self) -> Mask:
         """(K,) True for the coordinates that can move."""
-        return np.asarray(self.width > PINNED)
+        return sealed(np.asarray(self.width > PINNED))
 
     @cached_property
     def above(self) -> float:

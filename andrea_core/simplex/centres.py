@@ -2,7 +2,7 @@
 
 import math
 
-from andrea_core.simplex.box import Box, exact_sum
+from andrea_core.simplex.box import Box, exact_sum, sealed
 from andrea_core.simplex.fixup import fix_up
 from andrea_core.values import Vector
 
@@ -11,7 +11,7 @@ def relative(box: Box) -> Vector:
     """Return lower + (R / U) * width, R the mass above the floors and U the sum of widths."""
     if box.is_point:
         return box.lower
-    return fix_up(box.lower + (box.above / exact_sum(box.width)) * box.width, box)
+    return sealed(fix_up(box.lower + (box.above / exact_sum(box.width)) * box.width, box))
 
 
 def chebyshev(box: Box) -> tuple[Vector, float]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from andrea_core.simplex import tilt
+from andrea_core.simplex.box import seal
 from andrea_core.simplex.fourier import Widths, characteristic, last
 from andrea_core.simplex.narrow import Complex
 from andrea_core.values import Vector
@@ -30,6 +31,9 @@ class Density:
     start: float
     step: float
     values: Vector
+
+    def __attrs_post_init__(self) -> None:
+        seal(self.values)
 
     def at(self, s: Vector) -> Vector:
         """Return the relative density at s (N,), by cubic interpolation (error below 1e-9 of the maximum)."""

@@ -1,5 +1,6 @@
 """Whether bounds leave any weights, the tightened bounds if so, and the smallest explanation if not."""
 
+import bisect
 from functools import lru_cache
 
 import attrs
@@ -95,13 +96,10 @@ def _crossed(bounds: Bounds) -> InfeasibleRegion:
 
 def _floors_too_high(bounds: Bounds, excess: float) -> InfeasibleRegion:
     """Explain floors above 1 by the shortest run of largest floors that exceeds 1; every member of it is needed."""
-    clash: list[Bound] = []
-    for i in np.argsort(-bounds.lower, kind="stable"):
-        clash.append(bounds.floor(int(i)))
-        if -residual(1.0, np.array([bound.value for bound in clash])) > COMPUTED:
-            break
+    order = np.argsort(-bounds.lower, kind="stable")
+    clash = [bounds.floor(int(i)) for i in order[: shortest(bounds.lower[order], 1.0, COMPUTED)]]
     total = exact_sum(np.array([bound.value for bound in clash]))
-    what = f"{listed(clash)} sum to {total:.12g}, more than 1"
+    what = f"{summing(clash, total)}more than 1"
     if len(clash) < np.count_nonzero(bounds.lower):
         what += f"; all floors sum to {1 + excess:.12g}"
     largest = clash[0]
@@ -136,6 +134,24 @@ def clashing(what: str, clash: tuple[Bound, ...], excess: float, repair: str) ->
 def changed(bound: Bound, value: float) -> str:
     """Return the words for moving a bound to another value."""
     return f"{bound.source} from {bound.value:.12g} to {max(value, 0.0):.12g}"
+
+
+def shortest(falling: Vector, most: float, tolerance: float) -> int:
+    """Return how many of the largest values (K,), falling, exceed `most` by more than a tolerance; K + 1 if none do.
+
+    Sums of more values are never smaller, so that bisection finds the number.
+    """
+    return (
+        bisect.bisect_left(
+            range(1, len(falling) + 1), True, key=lambda count: -residual(most, falling[:count]) > tolerance
+        )
+        + 1
+    )
+
+
+def summing(bounds: list[Bound], total: float) -> str:
+    """Return the start of a sentence: of several bounds that they sum to a total, of a single one that it is."""
+    return f"{listed(bounds)} is " if len(bounds) == 1 else f"{listed(bounds)} sum to {total:.12g}, "
 
 
 def listed(bounds: list[Bound], limit: int = 12) -> str:

@@ -1,4 +1,4 @@
-"""What a region measures: its share of the simplex, mean and covariance of uniform draws, how near its vertices are."""
+"""What a region tells: why its bounds are, its share, mean and covariance of draws, how near its vertices are."""
 
 from abc import abstractmethod
 from functools import cached_property
@@ -25,6 +25,21 @@ class Measured:
     @abstractmethod
     def vertices(self, limit: int = 10_000) -> Vector:
         """Return all vertices (V, K); AndreaError if there are more than `limit`."""
+
+    @property
+    def lower_reasons(self) -> tuple[str, ...]:
+        """Where each effective lower bound comes from; empty for the simplex's own 0."""
+        return checking.reasons(self.box.lower, self.stated.lower, self.stated.lower_reasons)
+
+    @property
+    def upper_reasons(self) -> tuple[str, ...]:
+        """Where each effective upper bound comes from; empty for the simplex's own 1."""
+        return checking.reasons(self.box.upper, self.stated.upper, self.stated.upper_reasons)
+
+    @property
+    def effective(self) -> checking.Effective:
+        """The bounds and their reasons as one; under rows, how far the weights really reach."""
+        return checking.Effective(self.box.lower, self.box.upper, self.lower_reasons, self.upper_reasons)
 
     @cached_property
     def _slice(self) -> Slice:
@@ -60,5 +75,5 @@ class Measured:
 
         Exact under floors alone and up to `limit` vertices. Raises ValueError for NaN, infinity, a wrong shape.
         """
-        values = nearest.single(checking.finite(w, len(self.box.lower)))
+        values = checking.single(w, len(self.box.lower))
         return nearest.to_vertex(values, self._slice, self.box, limit)

@@ -49,13 +49,6 @@ def among(w: Vector, corners: Vector) -> VertexDistance:
     return _exact(min(_distance(w, corner) for corner in corners))
 
 
-def single(w: Vector) -> Vector:
-    """Return finite values (K,) as they are; raises ValueError for rows of them."""
-    if w.ndim != 1:
-        raise ValueError(f"expected one weight vector of shape ({w.shape[-1]},), got shape {w.shape}")
-    return w
-
-
 def seek(
     w: Vector,
     box: Box,

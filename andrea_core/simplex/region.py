@@ -148,16 +148,6 @@ class Region(Measured):
             return ""
         return f"the bounds leave one point within rounding (exact slack {self.rounding:.3g})"
 
-    @property
-    def lower_reasons(self) -> tuple[str, ...]:
-        """Where each effective lower bound comes from; empty for the simplex's own 0."""
-        return checking.reasons(self.lower, self.stated.lower, self.stated.lower_reasons)
-
-    @property
-    def upper_reasons(self) -> tuple[str, ...]:
-        """Where each effective upper bound comes from; empty for the simplex's own 1."""
-        return checking.reasons(self.upper, self.stated.upper, self.stated.upper_reasons)
-
     @cached_property
     def centre(self) -> Vector:
         """(K,) the point with equal relative slack everywhere, in the relative interior; a good start."""
@@ -172,6 +162,7 @@ class Region(Measured):
 
         `divergence` "euclidean" takes any finite v; "kl" takes v >= 0 of any scale and minimises sum w log(w / v), the
         same point as under every f-divergence. Zeros of v stay at their floors while the others can carry the mass.
+        Rows of a batch are worked on together: they may differ from the same row alone by a unit in the last place.
         Raises ValueError for NaN, infinity, negative entries under "kl", a wrong shape.
         """
         if divergence not in _PROJECTIONS:
@@ -203,18 +194,21 @@ class Region(Measured):
         return prepare(self.box)
 
     def sample(self, rng: Generator, n: int | None = None) -> Vector:
-        """Return one draw (K,) or n draws (n, K), independent and exactly uniform on the region."""
-        rows = self.sampler.draw(rng, 1 if n is None else n)
+        """Return one draw (K,) or n draws (n, K), independent and exactly uniform on the region.
+
+        Raises TypeError unless rng is a numpy Generator, ValueError for a negative n.
+        """
+        rows = self.sampler.draw(checking.generator(rng), checking.count(n))
         return rows[0] if n is None else rows
 
     def contains(self, w: npt.ArrayLike) -> bool:
         """Return whether w (K,) is legal: every bound bitwise, no negative zero, exact sum equal to `total`."""
-        values = np.asarray(w, dtype=np.float64)
-        return values.shape == self.lower.shape and self.box.holds(values)
+        values = checking.numbers(w)
+        return bool(values.shape == self.lower.shape and self.box.holds(values))
 
     def check(self, w: npt.ArrayLike) -> list[str]:
         """Return what is wrong with w (K,), one sentence each, empty for legal weights."""
-        values = np.asarray(w, dtype=np.float64)
+        values = checking.numbers(w)
         return [] if self.contains(values) else checking.violations(values, self.names, self.box, self._why())
 
     def _why(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -223,15 +217,15 @@ class Region(Measured):
     def offence(self, w: Vector) -> float:
         """Return the largest amount by which w (K,) breaks a bound or misses the sum, 0.0 for none."""
         off = float(np.maximum(self.lower - w, w - self.upper).max())
-        return max(off, abs(float(w.sum()) - self.total), 0.0)
+        return max(off, abs(checking.summed(w) - self.total), 0.0)
 
     def settle(self, w: Vector) -> Vector:
         """Return w (K,), which offends by rounding at most, moved into the region by about as much."""
         return fix_up(w, self.box)
 
     def active(self, w: npt.ArrayLike) -> Active:
-        """Return which effective bounds w (K,) meets with equality."""
-        values = checking.finite(w, len(self.names))
+        """Return which effective bounds w (K,) meets with equality; ValueError for another shape, rows among them."""
+        values = checking.single(w, len(self.names))
         return Active(np.asarray(values == self.lower), np.asarray(values == self.upper))
 
     def face_dimension(self, w: npt.ArrayLike) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from andrea_core.simplex import chain, tilt
-from andrea_core.simplex.box import Box, residual
+from andrea_core.simplex.box import Box, residual, seal
 from andrea_core.simplex.fixup import fix_up, fix_up_rows
 from andrea_core.values import Integers, Mask, Vector
 
@@ -38,6 +38,9 @@ class Sampler:
     mass: float
     mirrored: bool
     theta: float
+
+    def __attrs_post_init__(self) -> None:
+        seal(self.columns, self.u)
 
     @cached_property
     def links(self) -> tuple[chain.Link, ...] | None:

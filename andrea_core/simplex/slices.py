@@ -8,7 +8,7 @@ import numpy as np
 
 from andrea_core.simplex import tilt
 from andrea_core.simplex.bounds import Bounds
-from andrea_core.simplex.box import Box, residual
+from andrea_core.simplex.box import Box, residual, seal
 from andrea_core.values import Integers, Vector
 
 _PASSES = 4
@@ -34,6 +34,9 @@ class Slice:
     u: Vector
     mass: float
     mirrored: bool
+
+    def __attrs_post_init__(self) -> None:
+        seal(self.columns, self.lower, self.upper, self.pinned, self.corner, self.u)
 
     @classmethod
     def of(cls, stated: Bounds, box: Box) -> "Slice":

@@ -136,7 +136,7 @@ def test_the_clash_is_irreducible_and_its_amount_right():
     with pytest.raises(InfeasibleRegion) as caught:
         Region.of("abcd", {"c": 0.3, "d": 0.05}, {"a": 0.9}, rows=(Row({"a": 1, "b": 1}, at_least=0.8),))
     assert {(one.kind, one.source) for one in caught.value.clash} == {("floor", "c"), ("row floor", "a + b")}
-    assert caught.value.repair == "relax the row of a + b by 0.15 in total"
+    assert caught.value.repair == "relax the row a + b by 0.15 in total"
     mended = Region.of("abcd", {"c": 0.3, "d": 0.05}, {"a": 0.9}, rows=(Row({"a": 1, "b": 1}, at_least=0.65),))
     assert mended.dimension == 1
 
@@ -159,7 +159,7 @@ def test_rows_without_sense_are_refused(row, message):
 def test_check_names_the_row():
     region = Region.of("abc", rows=(Row({"a": 1, "b": -2}, at_most=0),))
     assert region.check([0.5, 0.25, 0.25]) == []
-    assert region.check([0.5, 0.0, 0.5]) == ["0.5 a - b = 0.25 is not between -inf and 0.0"]
+    assert region.check([0.5, 0.0, 0.5]) == ["a - 2 b = 0.5 is above 0.0"]
 
 
 def test_rejection_is_chosen_while_it_accepts_and_hit_and_run_otherwise():

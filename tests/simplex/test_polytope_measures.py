@@ -46,3 +46,11 @@ def test_a_point_is_all_of_its_simplex():
     assert region.log_volume_fraction().value == 0.0
     assert not region.mean_estimate().approximate
     assert not region.covariance().any()
+
+
+def test_groups_beside_a_row_count_in_the_volume():
+    """Where a + b = s, a <= 2 b holds on two thirds of the segment, whatever s: a share of 2/3 of the groups' own."""
+    grouped = Region.of("abcd", groups=(Group(("a", "b"), at_least=0.7),))
+    found = grouped.restrict(rows=(Row({"a": 1, "b": -2}, at_most=0),)).log_volume_fraction()
+    exact = grouped.log_volume_fraction().value + math.log(2 / 3)
+    assert abs(found.value - exact) < 5 * found.error < 0.02

@@ -60,11 +60,12 @@ class Block:
             u, lower, upper, mass, mirrored = _slice(self.u, total)
             log, error = volume.log_slice(u, mass)
             logs[k], worst = log - math.lgamma(m), max(worst, error)
-            if order:
+            if order and m == 1:  # its bounds leave it no choice: there is nothing above the lower one
+                means[k], pairs[k] = total, 0.0
+            elif order:
                 offset, found = moments.of_slice(u, mass, order == BOTH)
                 means[k] = upper - offset if mirrored else lower + offset
-            if order == BOTH:
-                pairs[k] = found
+                pairs[k] = found if order == BOTH else 0.0
         return Values(logs, means, pairs, worst)
 
 

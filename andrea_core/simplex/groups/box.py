@@ -7,7 +7,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from andrea_core.simplex.box import PINNED, Box, exact_sum, frozen, residual
+from andrea_core.simplex.box import PINNED, Box, exact_sum, frozen, residual, seal
 from andrea_core.simplex.feasibility import shifted
 from andrea_core.simplex.fixup import fix_up
 from andrea_core.values import Integers, Vector
@@ -29,6 +29,9 @@ class Part:
     high: float
     at_least: float = -math.inf
     at_most: float = math.inf
+
+    def __attrs_post_init__(self) -> None:
+        seal(self.members)
 
     @property
     def is_pinned(self) -> bool:

@@ -4,19 +4,40 @@ import math
 
 import numpy as np
 
-from andrea_core.simplex.box import exact_sum, residual
+from andrea_core.simplex.box import exact_sum, residual, sealed
 from andrea_core.simplex.groups.box import Groups, Part
 from andrea_core.values import Vector
 
 _HALVINGS = 200
+_IMPLIED = 2.0**-46
 
 
 def relative(groups: Groups) -> Vector:
     """Return a point of the relative interior: totals with equal relative slack, then weights with it in each part."""
     if groups.box.is_point:
         return groups.box.lower
+    groups = _without_idle(groups)
     lows, highs = _windows(groups)
-    return groups.settle(_spread(groups, groups.box.lower, groups.box.upper, lows, highs))
+    return sealed(groups.settle(_spread(groups, groups.box.lower, groups.box.upper, lows, highs)))
+
+
+def _without_idle(groups: Groups) -> Groups:
+    """Return the set with groups whose bounds the sources' bounds alone imply put together with the other sources."""
+    box, parts = groups.box, groups.parts
+    floors, caps = (np.array([_total(side, part) for part in parts]) for side in (box.lower, box.upper))
+    least = np.maximum(floors, caps - max(-residual(box.total, box.upper), 0.0))
+    most = np.minimum(caps, floors + max(residual(box.total, box.lower), 0.0))
+    idle = [
+        part.at_least <= low + _IMPLIED and part.at_most >= high - _IMPLIED and not part.is_pinned
+        for part, low, high in zip(parts, least, most, strict=True)
+    ]
+    if sum(idle) < 2:
+        return groups
+    kept = [part for part, alone in zip(parts, idle, strict=True) if not alone]
+    members = np.sort(np.concatenate([part.members for part, alone in zip(parts, idle, strict=True) if alone]))
+    rest = [residual(box.total, np.array([getattr(part, side) for part in kept])) for side in ("high", "low")]
+    low, high = max(exact_sum(box.lower[members]), rest[0]), min(exact_sum(box.upper[members]), rest[1])
+    return Groups(box, (*kept, Part(members, low, max(low, high))))
 
 
 def _windows(groups: Groups) -> tuple[Vector, Vector]:

@@ -7,8 +7,8 @@ import numpy as np
 
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex.bounds import Bound, Bounds
-from andrea_core.simplex.box import exact_sum, residual
-from andrea_core.simplex.feasibility import changed, clashing, listed
+from andrea_core.simplex.box import exact_sum
+from andrea_core.simplex.feasibility import changed, clashing, listed, shortest, summing
 from andrea_core.simplex.groups.stated import StatedGroup
 from andrea_core.values import Vector
 
@@ -65,7 +65,7 @@ def _cap_too_low(cap: Bound, floors: list[Bound], own: float) -> InfeasibleRegio
     excess = own - cap.value
     repair = f"raise the cap of the group to {own:.12g}, or lower floors in it by {excess:.6g} in total"
     repair += _example([Lever(bound, bound.value) for bound in floors], -excess)
-    what = f"{listed(floors)} sum to {exact_sum(_values(floors)):.12g}, more than {cap}"
+    what = f"{summing(floors, exact_sum(_values(floors)))}more than {cap}"
     return clashing(what, (*floors, cap), excess, repair)
 
 
@@ -73,7 +73,7 @@ def _too_high(clash: list[Bound], floors: list[Lever]) -> InfeasibleRegion:
     excess = exact_sum(_values([lever.bound for lever in floors])) - 1
     repair = f"lower floors by {excess:.6g} in total"
     repair += _example([lever for lever in floors if lever.bound in clash], -excess)
-    what = f"{listed(clash)} sum to {exact_sum(_values(clash)):.12g}, more than 1"
+    what = f"{summing(clash, exact_sum(_values(clash)))}more than 1"
     if len(clash) < sum(lever.bound.value > 0 for lever in floors):
         what += f"; all floors that count sum to {1 + excess:.12g}"
     return clashing(what, tuple(clash), excess, repair)
@@ -140,12 +140,9 @@ def _shortest(one: Sequence[Bound], other: Sequence[Bound], tolerance: float) ->
 
 def _prefix(floors: Sequence[Bound], most: float, tolerance: float) -> list[Bound]:
     """Return the shortest run of largest floors whose sum exceeds `most`, empty if none does."""
-    clash: list[Bound] = []
-    for bound in sorted(floors, key=lambda bound: -bound.value):
-        clash.append(bound)
-        if -residual(most, _values(clash)) > tolerance:
-            return clash
-    return []
+    falling = sorted(floors, key=lambda bound: -bound.value)
+    count = shortest(_values(falling), most, tolerance)
+    return falling[:count] if count <= len(falling) else []
 
 
 def _values(bounds: Sequence[Bound]) -> Vector:

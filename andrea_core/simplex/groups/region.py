@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from andrea_core.simplex import checking, nearest
-from andrea_core.simplex.box import exact_sum
 from andrea_core.simplex.divergence import kullback_leibler, kullback_leibler_rows
 from andrea_core.simplex.groups import centres, faces, measures, projection
 from andrea_core.simplex.groups.box import Groups
@@ -91,19 +90,19 @@ class GroupedRegion(Region):
 
     def contains(self, w: npt.ArrayLike) -> bool:
         """Return whether w (K,) is legal: bounds bitwise, the exact sum, group totals to one unit in the last place."""
-        values = np.asarray(w, dtype=np.float64)
-        return values.shape == self.lower.shape and self.groups.holds(values)
+        values = checking.numbers(w)
+        return bool(values.shape == self.lower.shape and self.groups.holds(values))
 
     def check(self, w: npt.ArrayLike) -> list[str]:
         """Return what is wrong with w (K,), one sentence each, empty for legal weights."""
-        values = np.asarray(w, dtype=np.float64)
+        values = checking.numbers(w)
         if self.contains(values):
             return []
         found = super().check(values)
         if values.shape != self.lower.shape or self.is_point or not np.isfinite(values).all():
             return found
         for part, group in zip(self.groups.parts, self.stated.groups, strict=False):
-            total = exact_sum(values[part.members])
+            total = checking.summed(values[part.members])
             if not part.admits(total):
                 floor, cap = self.stated.group_floor(group), self.stated.group_cap(group)
                 side = f"below the {floor}" if total < part.at_least else f"above the {cap}"
@@ -112,7 +111,7 @@ class GroupedRegion(Region):
 
     def offence(self, w: Vector) -> float:
         """Return the largest amount by which w (K,) breaks a bound or misses the sum, 0.0 for none."""
-        totals = [(float(w[part.members].sum()), part) for part in self.groups.parts]
+        totals = [(checking.summed(w[part.members]), part) for part in self.groups.parts]
         return max(super().offence(w), *(max(part.at_least - x, x - part.at_most) for x, part in totals))
 
     def settle(self, w: Vector) -> Vector:
@@ -140,7 +139,7 @@ class GroupedRegion(Region):
 
     def distance_to_nearest_vertex(self, w: npt.ArrayLike, limit: int = 1000) -> VertexDistance:
         """Return the Euclidean distance from w (K,) to the nearest vertex, or bounds on it, as `Region` does."""
-        values = nearest.single(checking.finite(w, len(self.names)))
+        values = checking.single(w, len(self.names))
 
         def spared(least: Vector) -> float:
             # At a vertex, each part has at most one source off its bounds: two of them could trade weight.
@@ -150,10 +149,10 @@ class GroupedRegion(Region):
 
     def active_groups(self, w: npt.ArrayLike) -> Active:
         """Return which groups (G,), in the order of `stated.groups`, have their total at the low or the high edge."""
-        low, high = faces.met(checking.finite(w, len(self.names)), self.groups)
+        low, high = faces.met(checking.single(w, len(self.names)), self.groups)
         count = len(self.stated.groups)
         return Active(low[:count], high[:count])
 
     def face_dimension(self, w: npt.ArrayLike) -> int:
         """Return the dimension of the smallest face that holds w (K,)."""
-        return faces.dimension(checking.finite(w, len(self.names)), self.groups)
+        return faces.dimension(checking.single(w, len(self.names)), self.groups)

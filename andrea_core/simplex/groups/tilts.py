@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from andrea_core.simplex import tilt
-from andrea_core.simplex.box import residual
+from andrea_core.simplex.box import residual, seal
 from andrea_core.simplex.groups.box import Groups, Part
 from andrea_core.values import Integers, Mask, Vector
 
@@ -26,6 +26,9 @@ class Block:
     span: float = 0.0
     rate: float = 0.0
 
+    def __attrs_post_init__(self) -> None:
+        seal(self.u)
+
 
 @attrs.frozen(eq=False)
 class Plan:
@@ -41,6 +44,9 @@ class Plan:
     shared: Block
     places: tuple[Integers, ...]
     windows: tuple[tuple[Mask, float, float], ...]
+
+    def __attrs_post_init__(self) -> None:
+        seal(self.columns, *self.places, *(inside for inside, _, _ in self.windows))
 
 
 @attrs.define(eq=False)

@@ -1,6 +1,6 @@
 """Linear programs over bounds and rows (HiGHS): feasibility, a point well inside, vertices."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from andrea_core.errors import AndreaError
 from andrea_core.simplex.bounds import Bounds
-from andrea_core.simplex.box import Box
+from andrea_core.simplex.box import Box, seal
 from andrea_core.values import Mask, Vector
 
 FEASIBLE = 1e-9
@@ -25,6 +25,9 @@ class Rows:
     matrix: Vector
     low: Vector
     high: Vector
+
+    def __attrs_post_init__(self) -> None:
+        seal(self.matrix, self.low, self.high)
 
     def excess(self, w: Vector) -> float:
         """Return the largest amount by which w (K,) breaks a row, 0.0 for none."""
@@ -63,6 +66,22 @@ def solve(cost: Vector, upper_rows: Vector, limits: Vector, box: Box, extra: int
     if found.status != 0:
         raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
     return float(cost @ found.x), np.asarray(found.x)
+
+
+class Priced(NamedTuple):
+    """A minimiser (K,) and the price of each one-sided row: how much less a unit more of it would cost."""
+
+    weights: Vector
+    prices: Vector
+
+
+def priced(cost: Vector, upper_rows: Vector, limits: Vector, box: Box) -> Priced:
+    """Minimise cost over the box and `upper_rows w <= limits`; raises AndreaError if the solver gives up."""
+    bounds = [*zip(box.lower.tolist(), box.upper.tolist(), strict=True)]
+    found: Any = linprog(cost, upper_rows, limits, np.ones((1, len(cost))), [box.total], bounds, method="highs")
+    if found.status != 0:
+        raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
+    return Priced(np.asarray(found.x), np.asarray(found.ineqlin.marginals))
 
 
 def shortage(rows: Rows, box: Box) -> float:

@@ -2,6 +2,7 @@
 
 import math
 
+import attrs
 import numpy as np
 from numpy.random import Generator
 
@@ -43,7 +44,9 @@ def log_fraction(stated: Bounds, known: Survey, sampler: PolytopeSampler) -> Log
     else:
         value, error = _split(known, sampler, np.random.default_rng(1))
     if not known.tied.any():
-        whole = log_box(Slice.of(stated, known.box))
+        # The draws come from the box, which groups may have tightened beyond what is stated of sources.
+        box = known.box
+        whole = log_box(Slice.of(attrs.evolve(stated, lower=box.lower, upper=box.upper), box))
         value, error = value + whole.value, error + whole.error
     return LogVolume(min(value, 0.0), error, "draws", dimension)
 

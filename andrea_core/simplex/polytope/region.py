@@ -15,6 +15,7 @@ from andrea_core.simplex.moments import Estimate
 from andrea_core.simplex.nearest import VertexDistance
 from andrea_core.simplex.polytope import faces, lp, measures
 from andrea_core.simplex.polytope.dual import METRICS, nearest
+from andrea_core.simplex.polytope.effective import effective
 from andrea_core.simplex.polytope.sampling import PolytopeSampler
 from andrea_core.simplex.polytope.survey import survey as survey
 from andrea_core.simplex.region import Ball, Region
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 ROW_SLACK = 1e-9
 """A row, scaled to a largest coefficient of 1, may be missed by this."""
 _LARGE = 1e4
+_SNAP = 1e-12
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -34,8 +36,9 @@ class Polytope(Region):
     """A region cut by rows, bounds on any linear combination of weights; made by `Region.of(rows=...)`.
 
     As for every region, bounds of sources hold bitwise, excluded sources are +0.0 and `math.fsum` of the weights is
-    1.0. Rows, and group bounds beside them, are met to `ROW_SLACK`. `lower` and `upper` are tightened by what the
-    bounds of sources imply for each other, and by rows only where they leave a source no choice.
+    1.0. Rows, and group bounds beside them, are met to `ROW_SLACK`. `lower` and `upper`, which hold bitwise, are
+    tightened by what the bounds of sources imply for each other, and by rows only where they leave a source no choice;
+    `effective` tells how far the weights really reach.
     """
 
     @property
@@ -55,12 +58,27 @@ class Polytope(Region):
 
     @property
     def centre(self) -> Vector:  # type: ignore[override,unused-ignore]
-        """(K,) the centre of a largest ball inside the region, in the relative interior."""
+        """(K,) the middle of a largest ball, of all of them the one nearest to equal weights; a good start.
+
+        Where no row cuts into the other bounds, the centre that these have without rows.
+        """
         return self.known.centre
+
+    @cached_property
+    def effective(self) -> checking.Effective:
+        """The least and the largest value (K,) of each weight, to about 1e-9, and the reasons: rows are named.
+
+        By two linear programs for each free source, at the first call.
+        """
+        return effective(self.known.rows, self.box, self._labels(), (self.lower_reasons, self.upper_reasons))
+
+    def _labels(self) -> list[str]:
+        labels = [row.label(self.names) for row in self.stated.rows]
+        return labels + [self.stated.label(group.members) for group in self.stated.groups]
 
     def chebyshev(self) -> Ball:
         """Return the centre (K,) and the radius of a largest ball inside the region, to the solver's tolerance."""
-        return Ball(self.known.centre, self.known.radius)
+        return Ball(self.known.ball, self.known.radius)
 
     def project(self, v: npt.ArrayLike, divergence: str = "euclidean") -> Vector:
         """Return the nearest weights to v (K,), or to each row of v (N, K); legal weights come back bit for bit.
@@ -90,15 +108,20 @@ class Polytope(Region):
             return np.array([self.vertex(row) for row in values]).reshape(values.shape)
         if self.is_point:
             return self.centre.copy()
-        return self.settle(lp.best(_moderate(values), self.known.rows, self.box))
+        return self.settle(self._snapped(lp.best(_moderate(values), self.known.rows, self.box)))
 
     def vertices(self, limit: int = 10_000) -> Vector:
         """Return all vertices (V, K), in falling lexicographic order, to 1e-9.
 
         Raises AndreaError if there are more than `limit`, or more than eight dimensions.
         """
-        rows = np.array([self.settle(w) for w in faces.every(self.known, limit)])
+        rows = np.array([self.settle(self._snapped(w)) for w in faces.every(self.known, limit)])
         return rows[np.lexsort(-rows.T[::-1])]
+
+    def _snapped(self, w: Vector) -> Vector:
+        """Return w (K,) with weights that a solver's rounding keeps off a bound moved onto it."""
+        w = np.where(w <= self.lower + _SNAP, self.lower, w)
+        return np.where(w >= self.upper - _SNAP, self.upper, w)
 
     @cached_property
     def sampler(self) -> PolytopeSampler:  # type: ignore[override]
@@ -107,7 +130,7 @@ class Polytope(Region):
 
     def sample(self, rng: Generator, n: int | None = None) -> Vector:
         """Return one draw (K,) or n draws (n, K): exactly uniform by rejection, or nearly so by hit-and-run."""
-        rows = self.sampler.draw(rng, 1 if n is None else n)
+        rows = self.sampler.draw(checking.generator(rng), checking.count(n))
         settled = np.array([self.settle(row) for row in rows]).reshape(rows.shape)
         return settled[0] if n is None else settled
 
@@ -132,7 +155,7 @@ class Polytope(Region):
 
         Exact up to `limit` vertices in up to eight dimensions.
         """
-        values = nearest_vertex.single(checking.finite(w, len(self.names)))
+        values = checking.single(w, len(self.names))
         free = 1 + len(self.known.rows.low)
 
         def spared(least: Vector) -> float:
@@ -144,24 +167,24 @@ class Polytope(Region):
 
     def contains(self, w: npt.ArrayLike) -> bool:
         """Return whether w (K,) is legal: bounds bitwise, the exact sum, rows to `ROW_SLACK`."""
-        values = np.asarray(w, dtype=np.float64)
-        return values.shape == self.lower.shape and self.box.holds(values) and self._meets_rows(values)
+        values = checking.numbers(w)
+        return bool(values.shape == self.lower.shape and self.box.holds(values) and self._meets_rows(values))
 
     def _meets_rows(self, w: Vector) -> bool:
         return self.is_point or self.known.rows.excess(w) <= ROW_SLACK
 
     def check(self, w: npt.ArrayLike) -> list[str]:
         """Return what is wrong with w (K,), one sentence each, empty for legal weights."""
-        values = np.asarray(w, dtype=np.float64)
+        values = checking.numbers(w)
         found = super().check(values) if values.shape != self.lower.shape or not self.contains(values) else []
         if values.shape != self.lower.shape or not np.isfinite(values).all() or self._meets_rows(values):
             return found
-        labels = [row.label(self.names) for row in self.stated.rows]
-        labels += [self.stated.label(group.members) for group in self.stated.groups]
         rows = self.known.rows
-        for label, value, low, high in zip(labels, rows.matrix @ values, rows.low, rows.high, strict=True):
+        scales = [row.scale for row in self.stated.rows] + [1.0] * len(self.stated.groups)
+        sides = zip(self._labels(), scales, rows.matrix @ values, rows.low, rows.high, strict=True)
+        for label, scale, value, low, high in sides:
             if not low - ROW_SLACK <= value <= high + ROW_SLACK:
-                found.append(f"{label} = {value!s} is not between {low!s} and {high!s}")
+                found.append(f"{label} = {value * scale!s} {_missed(value < low, low * scale, high * scale)}")
         return found
 
     def offence(self, w: Vector) -> float:
@@ -182,12 +205,18 @@ class Polytope(Region):
 
     def face_dimension(self, w: npt.ArrayLike) -> int:
         """Return the dimension of the smallest face that holds w (K,), rows counted as met within `ROW_SLACK`."""
-        return faces.dimension(checking.finite(w, len(self.names)), self.known, ROW_SLACK)
+        return faces.dimension(checking.single(w, len(self.names)), self.known, ROW_SLACK)
+
+
+def _missed(below: bool, low: float, high: float) -> str:
+    """Return which side of a row is missed; a side that does not bind is never told."""
+    return f"is below {low!s}" if below else f"is above {high!s}"
 
 
 def _moderate(scores: Vector) -> Vector:
     """Return scores with infinities replaced by numbers far beyond the finite ones, and a spread of 1."""
     held = np.isfinite(scores)
+    scores = np.where(held, np.ldexp(scores, -2), scores)  # differences of the largest numbers stay finite
     low, high = (float(scores[held].min()), float(scores[held].max())) if held.any() else (0.0, 0.0)
     spread = max(high - low, 1e-300)
     scaled = (np.clip(scores, low, high) - low) / spread

@@ -29,19 +29,21 @@ class Row:
 
 @attrs.frozen
 class StatedRow:
-    """A row by the places of its sources, scaled so that the largest coefficient is 1 or -1."""
+    """A row by the places of its sources, divided by `scale` so that the largest coefficient is 1 or -1."""
 
     members: tuple[int, ...]
     coefficients: tuple[float, ...]
     at_least: float
     at_most: float
     reason: str = ""
+    scale: float = attrs.field(default=1.0, eq=False)
 
     def label(self, names: Sequence[str]) -> str:
-        """Return the row's left side as a text, such as "a - 0.5 b"."""
+        """Return the row's left side as it was stated, such as "a - 2 b"."""
         text = ""
         for i, value in zip(self.members, self.coefficients, strict=True):
-            size = "" if abs(value) == 1 else f"{abs(value):.12g} "
+            number = f"{abs(value) * self.scale:.12g}"
+            size = "" if number == "1" else f"{number} "
             sign = (" - " if value < 0 else " + ") if text else ("-" if value < 0 else "")
             text += f"{sign}{size}{names[i]}"
         return text
@@ -67,4 +69,4 @@ def state_row(row: Row, reason: str, place: Callable[[str], int]) -> StatedRow:
     scale = max(abs(value) for value in row.coefficients.values())
     pairs = sorted((place(name), value / scale) for name, value in row.coefficients.items() if value)
     members, coefficients = zip(*pairs, strict=True)
-    return StatedRow(members, coefficients, row.at_least / scale, row.at_most / scale, reason)
+    return StatedRow(members, coefficients, row.at_least / scale, row.at_most / scale, reason, scale)

@@ -8,13 +8,13 @@ import numpy as np
 from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex import feasibility
 from andrea_core.simplex.bounds import Bound, Bounds
-from andrea_core.simplex.box import Box, exact_sum, frozen
+from andrea_core.simplex.box import Box, exact_sum, frozen, seal
 from andrea_core.simplex.feasibility import Verdict, clashing, listed
-from andrea_core.simplex.fixup import fix_up
 from andrea_core.simplex.groups import feasibility as groups
 from andrea_core.simplex.polytope import lp
 from andrea_core.simplex.polytope.dual import nearest
 from andrea_core.simplex.polytope.lp import FEASIBLE, Rows
+from andrea_core.simplex.polytope.middle import middle, plain as without_rows
 from andrea_core.values import Mask, Vector
 
 MOST = 400
@@ -23,16 +23,21 @@ MOST = 400
 
 @attrs.frozen(eq=False)
 class Survey(Verdict):
-    """A feasible region with rows: its box, its rows, its hull's directions (K, d), its centre (K,) and radius.
+    """A feasible region with rows: its box, its rows, its hull's directions (K, d), its centre (K,).
 
-    `tied` marks the one-sided rows that hold with equality everywhere.
+    `ball` (K,) and `radius` are the middle and the radius of a largest ball inside. `tied` marks the one-sided rows
+    that hold with equality everywhere.
     """
 
     rows: Rows = attrs.field(kw_only=True)
     tied: Mask = attrs.field(kw_only=True)
     basis: Vector = attrs.field(kw_only=True)
     centre: Vector = attrs.field(kw_only=True)
+    ball: Vector = attrs.field(kw_only=True)
     radius: float = attrs.field(kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        seal(self.tied, self.basis)
 
 
 def survey(stated: Bounds) -> Survey:
@@ -50,12 +55,24 @@ def survey(stated: Bounds) -> Survey:
     if not basis.shape[1]:
         point = frozen(nearest(inside.point, rows, box, "euclidean"))
         box = Box(point, point, exact_sum(point), is_point=True)
-        return Survey(box, plain.rounding, rows=rows, tied=inside.tied, basis=basis, centre=point, radius=0.0)
+        return Survey(
+            box, plain.rounding, rows=rows, tied=inside.tied, basis=basis, centre=point, ball=point, radius=0.0
+        )
     deep, radius = lp.deepest(rows, box, inside.tied, basis)
-    centre = fix_up(deep, box)
-    if rows.excess(centre) > 0.0:
-        centre = nearest(centre, rows, box, "euclidean")
-    return Survey(box, rows=rows, tied=inside.tied, basis=basis, centre=frozen(centre), radius=max(radius, 0.0))
+    ball = middle(deep, radius, rows, box, inside.tied, basis)
+    if rows.excess(ball) > 0.0:
+        ball = nearest(ball, rows, box, "euclidean")
+    centre = without_rows(plain, rows, len(stated.rows))
+    centre = frozen(ball if centre is None else centre)
+    return Survey(
+        box,
+        rows=rows,
+        tied=inside.tied,
+        basis=basis,
+        centre=centre,
+        ball=frozen(ball),
+        radius=max(radius, 0.0),
+    )
 
 
 def _without_rows(stated: Bounds) -> Verdict:
@@ -99,10 +116,16 @@ def _clash(stated: Bounds, missing: float) -> InfeasibleRegion:
             if _short(fewer, len(stated.names)) > FEASIBLE:
                 parts = fewer
     clash = tuple(part.bound for part in parts)
-    rows = " or ".join(part.bound.source for part in parts if part.bound.kind.startswith("row"))
+    named = dict.fromkeys(part.bound.source for part in parts if part.bound.kind.startswith("row"))
+    rows = " or ".join(f"the row {name}" for name in named)
     what = f"{listed(list(clash))} contradict each other"
-    repair = f"relax {'the row of ' + rows if rows else 'these bounds'} by {missing:.6g} in total"
+    repair = f"relax {rows or 'these bounds'} by {missing:.6g} in total{_scales(stated) if rows else ''}"
     return clashing(what, clash, missing, repair)
+
+
+def _scales(stated: Bounds) -> str:
+    scaled = any(row.scale != 1.0 for row in stated.rows)
+    return ", counted in rows that are divided by their largest coefficient" if scaled else ""
 
 
 def _short(parts: Sequence[_Part], count: int) -> float:
@@ -127,7 +150,7 @@ def _parts(stated: Bounds) -> list[_Part]:
     for one in stated.rows:
         row, label = one.dense(len(stated.names)), one.label(stated.names)
         if np.isfinite(one.at_least):
-            parts.append(_Part(Bound(label, "row floor", one.at_least, one.reason), -row, -one.at_least))
+            parts.append(_Part(Bound(label, "row floor", one.at_least * one.scale, one.reason), -row, -one.at_least))
         if np.isfinite(one.at_most):
-            parts.append(_Part(Bound(label, "row cap", one.at_most, one.reason), row, one.at_most))
+            parts.append(_Part(Bound(label, "row cap", one.at_most * one.scale, one.reason), row, one.at_most))
     return parts

@@ -63,7 +63,7 @@ def test_a_clash_names_the_rows_and_bounds_that_take_part_and_no_other():
     assert {(bound.kind, bound.source) for bound in caught.value.clash} == {
         ("floor", "a"),
         ("cap", "b"),
-        ("row cap", "0.5 a - b"),
+        ("row cap", "a - 2 b"),
     }
     assert caught.value.excess == pytest.approx(0.05)
 
