@@ -54,7 +54,6 @@ if TYPE_CHECKING:
         weights_by_source as weights_by_source,
     )
     from andrea_core.hookspecs import hookimpl as hookimpl
-    from andrea_core.model.pace import StageOptimizer as StageOptimizer
     from andrea_core.landscape.budget import Budget as Budget, worst as worst
     from andrea_core.landscape.critical import crossing as crossing
     from andrea_core.landscape.hessian import Hessian as Hessian, Operator as Operator
@@ -72,6 +71,7 @@ if TYPE_CHECKING:
         hutchinson as hutchinson,
     )
     from andrea_core.model.heads import Heads as Heads
+    from andrea_core.model.pace import StageOptimizer as StageOptimizer
     from andrea_core.model.view import ModelView as ModelView
     from andrea_core.runs.store import open_run as open_run
     from andrea_core.simplex import Group as Group, Region as Region, Row as Row, total_variation as total_variation

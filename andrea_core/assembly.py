@@ -130,9 +130,8 @@ def assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Prog
     looker = Looker(director, lambda step, stage: ModelView(trainer.model, corpus, step, course, stage), trainer, meter)
     writer = Writer()
     recorder = _recorder(loaded, folder, corpus, sources, progress, writer)
-    groups = looker.groups()
     opened = _observers(scenario, loaded.catalogue, folder, sources)
-    record = Record(recorder, director, progress, groups, opened, scenario.sampler.rows * shape.context)
+    record = Record(recorder, director, progress, looker.groups(), opened, scenario.sampler.rows * shape.context)
     gc.freeze()  # what exists now lives as long as the run; the collector need not look at it again
     saver = Saver(folder, recorder, writer, keep_of(scenario.run, first_step(folder.path)))
     pivots = Pivots.of(folder.path, loaded)
@@ -145,7 +144,6 @@ def _recorder(
     from andrea_core.runs.recorder import Recorder
 
     scenario = loaded.scenario
-    plan = Plan.of(loaded).stages
     attributes = {
         "sources": list(sources.names),
         "name": scenario.name,
@@ -162,7 +160,9 @@ def _recorder(
 
 def _stages(plan: Sequence[Stage], parent: Any) -> list[dict[str, Any]]:
     """Return the stages as the record names them; those of a fork's parent up to where the fork begins."""
-    own: list[Any] = [{"name": stage.name, "start": stage.start, "until": stage.until} for stage in plan]
+    own: list[Any] = [
+        {"name": stage.name, "start": stage.start, "until": stage.until} for stage in Plan.of(loaded).stages
+    ]
     if not isinstance(parent, dict):
         return own
     at = int(parent["step"])

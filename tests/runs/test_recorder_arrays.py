@@ -3,7 +3,7 @@
 import numpy as np
 import zarr
 
-from andrea_core.runs import recorder as module
+from andrea_core.runs import rows as module
 from andrea_core.runs.recorder import Recorder
 
 
