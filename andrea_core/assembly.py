@@ -151,7 +151,7 @@ def _recorder(
         "rows": scenario.sampler.rows,
         "context": scenario.model.resolve().context,
         "total_steps": scenario.run.steps,
-        "stages": _stages(plan, folder.facts().get("parent")),
+        "stages": _stages(Plan.of(loaded).stages, folder.facts().get("parent")),
         "order0": [source.order0 for source in corpus.sources],
         "epoch_tokens": sources.tokens.tolist(),
     }
