@@ -160,9 +160,7 @@ def _recorder(
 
 def _stages(plan: Sequence[Stage], parent: Any) -> list[dict[str, Any]]:
     """Return the stages as the record names them; those of a fork's parent up to where the fork begins."""
-    own: list[Any] = [
-        {"name": stage.name, "start": stage.start, "until": stage.until} for stage in Plan.of(loaded).stages
-    ]
+    own: list[Any] = [{"name": stage.name, "start": stage.start, "until": stage.until} for stage in plan]
     if not isinstance(parent, dict):
         return own
     at = int(parent["step"])

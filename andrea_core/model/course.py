@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from andrea_core.model.optimiser import build_optimiser, moments, restore_moments
-from andrea_core.model.schedule import learning_rate
 from andrea_core.model.settings import OptimizerSettings
 from andrea_core.model.trainer import Trainer
 
@@ -23,13 +22,13 @@ class Course:
 
     @property
     def settings(self) -> OptimizerSettings:
-        """The optimiser's settings."""
-        return self.trainer.settings
+        """The optimiser's settings in force."""
+        return self.trainer.pace.settings
 
     @property
     def learning_rate(self) -> float:
         """The learning rate of the step that is next."""
-        return learning_rate(self.trainer.steps_done, self.settings, self.trainer.total_steps)
+        return self.trainer.pace.rate(self.trainer.steps_done)
 
     def moments(self) -> dict[str, Tensor]:
         """Return copies of the optimiser's tensors as `<parameter>.<name>`; none before the first step."""
