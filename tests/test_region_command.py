@@ -207,7 +207,9 @@ def test_three_open_sources_make_a_triangle_with_groups_too(tmp_path, monkeypatc
 
 def test_rows_are_shown_as_stated_and_tighten_by_name(tiny, capfd):
     row_ = "{ coefficients = { birds = 1, ships = -2 }, at_most = 0 }"
-    code, out, err = call(capfd, tiny, "--stage", "all", "--set", f'constraints=[{{ use = "linear", rows = [{row_}] }}]')
+    code, out, err = call(
+        capfd, tiny, "--stage", "all", "--set", f'constraints=[{{ use = "linear", rows = [{row_}] }}]'
+    )
 
     assert code == 0, err
     assert row(out, "birds - 2 ships")[:2] == ["birds - 2 ships", "0"]
