@@ -128,6 +128,7 @@ def _staged(loaded: Any, wanted: str | None, at: int | None) -> dict[str, "Regio
 
 def _print(regions: Mapping[str, "Region"]) -> None:
     from rich.console import Console
+    from rich.text import Text
 
     from andrea_core.report.region_table import region_parts
 
@@ -138,7 +139,8 @@ def _print(regions: Mapping[str, "Region"]) -> None:
         with console.capture() as held:
             for part in region_parts(name, made):
                 console.print(part)
-        click.echo("\n".join(line.rstrip() for line in held.get().splitlines()) + "\n")
+        lines = "\n".join(line.rstrip() for line in held.get().splitlines())
+        console.print(Text.from_ansi(lines), end="\n\n", soft_wrap=True)
 
 
 def _draw(file: Path, regions: Mapping[str, "Region"], groups: Mapping[str, tuple[str, ...]]) -> None:

@@ -20,6 +20,8 @@ STEPS = 80
 HALVINGS = 60
 FLAT = 0.2
 """A slope below this share of the first one ends the search along a step."""
+FARTHEST = 1e15
+"""Multipliers beyond this, against vectors of at most 1e6, change nothing that a float can hold."""
 CLOSE = 1e-13
 """Rows met to this end the search."""
 _ROUNDING = 1e-14
@@ -110,6 +112,7 @@ def _improved(state: _State, v: Vector, rows: Rows, box: Box, metric: Metric) ->
     if not first > 0.0:
         return None
     near, far, step, found = 0.0, np.inf, 1.0, state
+    size = float(np.abs(direction).max())
     for _ in range(HALVINGS):
         other, slope = _along(state, direction, step, v, rows, box, metric)
         if abs(slope) <= FLAT * first:
@@ -121,6 +124,8 @@ def _improved(state: _State, v: Vector, rows: Rows, box: Box, metric: Metric) ->
         else:
             far, found = step, other
         step = 4.0 * step if far == np.inf else 0.5 * (near + far)
+        if step * size > FARTHEST:
+            break
     return found
 
 

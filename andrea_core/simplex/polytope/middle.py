@@ -16,6 +16,8 @@ from andrea_core.values import Mask, Vector
 _LESS = 1e-10
 """How much smaller, in proportion, a ball may be than the largest one: it leaves rounding some room."""
 _IMPLIED = 1e-12
+THIN = 1e-7
+"""Largest balls of less than this radius are as small as what linear programs leave undecided."""
 
 
 def plain(verdict: Verdict, rows: Rows, count: int) -> Vector | None:
@@ -44,8 +46,10 @@ def middle(deep: Vector, radius: float, rows: Rows, box: Box, tied: Mask, basis:
     """Return that centre (K,) of a largest ball which is nearest to equal weights; `deep` is any such centre.
 
     Largest balls and distances are the set's own: sources that can be exchanged get equal weights, and a bound that
-    changes nothing does not move the centre.
+    changes nothing does not move the centre. In a region thinner than the solvers can tell, it is `deep` itself.
     """
+    if radius < THIN:
+        return fix_up(deep, box)
     radius *= 1.0 - _LESS
     sides = radius * np.linalg.norm(basis, axis=1)
     lower, upper = np.minimum(box.lower + sides, deep), np.maximum(box.upper - sides, deep)
