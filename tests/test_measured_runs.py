@@ -110,8 +110,8 @@ def test_what_is_measured_for_rewards_leaves_training_bit_identical(tiny, tmp_pa
 
 def test_what_nobody_needs_is_not_measured(tiny, tmp_path, monkeypatch):
     calls = []
-    inner = GPT.token_losses
-    monkeypatch.setattr(GPT, "token_losses", lambda self, *given: calls.append(0) or inner(self, *given))
+    inner = GPT.scores
+    monkeypatch.setattr(GPT, "scores", lambda self, *given, **more: calls.append(0) or inner(self, *given, **more))
     experiment = start(scenario(tiny, f"{RANDOM}\n{REWARDS['improvement']}"), tmp_path / "run")
     finish(experiment)
 

@@ -54,6 +54,20 @@ def matrix_of(graph: Edges, matrix: Rows, sources: Sources, where: str) -> Vecto
     return made
 
 
+def helped(graph: Edges, matrix: Rows, sources: Sources, where: str, losses: Vector) -> Vector:
+    """Return A @ losses (K,) for the A of `matrix_of`; a graph's zeros are never held, so that K may be large."""
+    if matrix:
+        return np.asarray(matrix_of(graph, matrix, sources, where) @ losses)
+    by_source(dict.fromkeys(graph, 0.0), sources, f"{where}, graph")
+    sums = np.array(losses)
+    for name, row in graph.items():
+        edges_of = {name: 1.0, **row}
+        given = by_source(edges_of, sources, f"{where}, graph.{name}")
+        named = [sources.index(other) for other in edges_of]
+        sums[sources.index(name)] = given[named] @ losses[named]
+    return sums
+
+
 def _refuse_infinite(values: Any, name: str) -> None:
     for value in values:
         if not np.isfinite(value):

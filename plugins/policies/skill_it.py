@@ -19,7 +19,7 @@ from andrea_core import (
     positive,
     source_names,
 )
-from andrea_plugins.policies.graph import Edges, Rows, edges, matrix_of, rows
+from andrea_plugins.policies.graph import Edges, Rows, edges, helped, rows
 from andrea_plugins.policies.mixing import filled, heard, latest, logarithm, needed, optional_weights, prior_of, softmax
 
 
@@ -70,8 +70,7 @@ class SkillIt:
 
     def start(self, sources: Sources) -> Losses:
         """Return no losses; raises ScenarioError for an unknown source or a matrix of another size."""
-        if self.graph or self.matrix:
-            matrix_of(self.graph, self.matrix, sources, "policy skill_it")
+        helped(self.graph, self.matrix, sources, "policy skill_it", np.zeros(len(sources)))
         prior_of(self.prior, sources, "policy skill_it, prior")
         check_sources(self.targets, sources, "policy skill_it, targets")
         return Losses(np.full((self.window, len(sources)), np.nan))
@@ -80,9 +79,7 @@ class SkillIt:
         """Return the mixture (K,) over the active sources; note `need`, A S, NaN where excluded."""
         sources = moment.sources
         losses = np.where(self._counted(sources), self._summed(state, moment), 0.0)
-        need = losses
-        if self.graph or self.matrix:
-            need = matrix_of(self.graph, self.matrix, sources, "policy skill_it") @ losses
+        need = helped(self.graph, self.matrix, sources, "policy skill_it", losses)
         prior = prior_of(self.prior, sources, "policy skill_it, prior")
         with np.errstate(over="ignore", invalid="ignore"):
             weights = softmax(logarithm(prior) + np.nan_to_num(self.eta * need), moment.active)

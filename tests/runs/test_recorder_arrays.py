@@ -3,7 +3,7 @@
 import numpy as np
 import zarr
 
-from andrea_core.runs import rows as module
+from andrea_core.runs import recorder as module, rows
 from andrea_core.runs.recorder import Recorder
 
 
@@ -19,7 +19,7 @@ def contents(path):
 
 def test_a_chunk_of_large_rows_is_a_part_of_the_tables_chunk(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 8)
-    monkeypatch.setattr(module, "CHUNK_BYTES", 600)
+    monkeypatch.setattr(rows, "CHUNK_BYTES", 600)
     recorder = Recorder(tmp_path / "a", {})
     feed(recorder, 0, 21)
     recorder.flush()
@@ -32,7 +32,7 @@ def test_a_chunk_of_large_rows_is_a_part_of_the_tables_chunk(tmp_path, monkeypat
 
 def test_a_record_of_large_rows_goes_on_from_any_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 8)
-    monkeypatch.setattr(module, "CHUNK_BYTES", 600)
+    monkeypatch.setattr(rows, "CHUNK_BYTES", 600)
     recorder = Recorder(tmp_path / "a", {})
     feed(recorder, 0, 13)
     recorder.flush()

@@ -74,6 +74,7 @@ def test_a_killed_run_is_reproduced_as_far_as_its_record_reaches(start, tmp_path
 
             def step_then_die(*batch):
                 if experiment.trainer.steps_done == 17:
+                    experiment.saver.writer.wait()
                     os.kill(os.getpid(), signal.SIGKILL)
                 inner(*batch)
 

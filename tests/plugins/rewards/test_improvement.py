@@ -133,7 +133,7 @@ def test_the_default_stays_within_its_bound_whatever_the_losses(series):
     ("settings", "message"),
     [
         ({"form": "absolute"}, "must be one of 'signed', 'andrea'"),
-        ({"normaliser": "range"}, "must be one of 'quantile', 'zscore', 'deviation', 'none'"),
+        ({"normaliser": "range"}, "must be one of 'quantile', 'recent', 'zscore', 'deviation', 'none'"),
         ({"alpha": 0.0}, "greater than 0"),
     ],
 )
