@@ -185,7 +185,11 @@ def test_the_minimiser_meets_the_conditions_of_optimality_on_random_problems():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda t: MixingLaw(tables=t), lambda t: RegMix(tables=t, regressor="quadratic", draws=200, best=8)]
+    "make",
+    [
+        lambda t: MixingLaw(tables=t),
+        pytest.param(lambda t: RegMix(tables=t, regressor="quadratic", draws=200, best=8), marks=pytest.mark.slow),
+    ],
 )
 def test_planners_keep_the_contract(table, make):
     check_policy(make(table), names=NAMES)
