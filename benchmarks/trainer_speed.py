@@ -65,6 +65,7 @@ def ours(folder: Path, shape: ModelShape, rows: int, steps: int) -> Experiment:
 def compare(name: str, rounds: int) -> bool:
     """Take turns and print the medians; return whether both bars hold."""
     shape, rows, steps = SIZES[name]
+    print(f"{name:>5}  {rounds} rounds of {steps} steps of {rows} rows", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         experiment = ours(Path(folder), shape, rows, steps)
         vocabulary = experiment.trainer.vocabulary
@@ -100,14 +101,18 @@ def _watched(experiment: Experiment) -> Inside:
 def _printed(name: str, taken: dict[str, list[float]], rest: list[float], tokens: int) -> bool:
     medians = {peer: statistics.median(seconds[1:]) for peer, seconds in taken.items()}
     for peer, seconds in sorted(medians.items(), key=lambda item: item[1]):
-        print(f"{name:>5}  {peer:30} {1e3 * seconds:8.2f} ms a step {tokens / seconds:10,.0f} tokens/s")
+        line = f"{name:>5}  {peer:30} {1e3 * seconds:8.2f} ms a step {tokens / seconds:10,.0f} tokens/s"
+        print(line, flush=True)
     fastest = min(seconds for peer, seconds in medians.items() if peer != "ours")
     paired = [min(taken[p][i] for p in taken if p != "ours") / taken["ours"][i] for i in range(1, len(rest))]
     outside = statistics.median(rest[1:])
     print(
         f"{name:>5}  ours / fastest: {fastest / medians['ours']:.3f} of medians, {statistics.median(paired):.3f} paired"
     )
-    print(f"{name:>5}  neither forward, backward nor optimiser: {outside:.2f} % of a step (bar {BAR} % at 0.8M)")
+    print(
+        f"{name:>5}  neither forward, backward nor optimiser: {outside:.2f} % of a step (bar {BAR} % at 0.8M)",
+        flush=True,
+    )
     return fastest >= medians["ours"] and (name != "0.8M" or outside < BAR)
 
 

@@ -12,6 +12,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from andrea_core.model.cache import Cache, Past
+from andrea_core.model.products import Linear, linear
 from andrea_core.model.settings import ModelShape
 
 INIT_STD = 0.02  # GPT-2's (Radford et al. 2019); the parts that write to the residual stream get 1/sqrt(2 layers) of it
@@ -32,8 +33,8 @@ class Attention(nn.Module):
     def __init__(self, shape: ModelShape) -> None:
         super().__init__()
         self.heads, self.dropout = shape.heads, shape.dropout
-        self.qkv = nn.Linear(shape.width, 3 * shape.width, bias=shape.bias)
-        self.out = nn.Linear(shape.width, shape.width, bias=shape.bias)
+        self.qkv = Linear(shape.width, 3 * shape.width, bias=shape.bias)
+        self.out = Linear(shape.width, shape.width, bias=shape.bias)
 
     def forward(self, x_BTC: Tensor, past: Past | None = None) -> Tensor:
         """Blend each position's past; (B, T, C) to (B, T, C).
@@ -42,7 +43,8 @@ class Attention(nn.Module):
         """
         rows, length, width = x_BTC.shape
         qkv_BT3HD = self.qkv(x_BTC).view(rows, length, 3, self.heads, width // self.heads)
-        q_BHTD, k_BHTD, v_BHTD = qkv_BT3HD.permute(2, 0, 3, 1, 4).unbind(0)
+        # Taken apart where they lie: their gradients are put together there by one copy.
+        q_BHTD, k_BHTD, v_BHTD = (part.transpose(1, 2) for part in qkv_BT3HD.unbind(2))
         if past is not None:
             k_BHTD, v_BHTD = past.extend(k_BHTD, v_BHTD)
         dropout = self.dropout if self.training else 0.0
@@ -57,8 +59,8 @@ class Mlp(nn.Module):
 
     def __init__(self, shape: ModelShape) -> None:
         super().__init__()
-        self.up = nn.Linear(shape.width, 4 * shape.width, bias=shape.bias)
-        self.out = nn.Linear(4 * shape.width, shape.width, bias=shape.bias)
+        self.up = Linear(shape.width, 4 * shape.width, bias=shape.bias)
+        self.out = Linear(4 * shape.width, shape.width, bias=shape.bias)
         self.approximate = APPROXIMATIONS[shape.activation]
 
     def forward(self, x_BTC: Tensor) -> Tensor:
@@ -100,7 +102,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(shape.width, bias=shape.bias)
         if not shape.tied_head:
-            self.head = nn.Linear(shape.width, self.padded, bias=False)
+            self.head = Linear(shape.width, self.padded, bias=False)
 
     @property
     def head_weight(self) -> Tensor:
@@ -172,7 +174,7 @@ class GPT(nn.Module):
         return losses_N, logits_NP.logsumexp(1) if normaliser else None
 
     def _padded_logits(self, hidden_C: Tensor) -> Tensor:
-        logits_P = functional.linear(hidden_C, self.head_weight)
+        logits_P = linear(hidden_C, self.head_weight)
         cap = self.shape.logit_cap
         return cap * torch.tanh(logits_P / cap) if cap else logits_P
 

@@ -26,6 +26,9 @@ LOGITS_HELD = 3
 AT_ONCE = 2**28
 """Logits that training makes together, as `andrea_core.model.gpt` has it; more are made in parts."""
 
+WORKSPACE = 12 * 2**20
+"""What the libraries of matrix products keep for themselves, and what the heap holds back: 5 to 30 MiB on a CPU."""
+
 HEADROOM = 0.95
 """The part of the free memory that may be used."""
 
@@ -39,11 +42,12 @@ class Memory:
     optimiser: int
     activations: int
     logits: int
+    workspace: int = WORKSPACE
 
     @property
     def total(self) -> int:
         """All of it."""
-        return self.weights + self.gradients + self.optimiser + self.activations + self.logits
+        return self.weights + self.gradients + self.optimiser + self.activations + self.logits + self.workspace
 
     def __str__(self) -> str:
         parts = ", ".join(f"{name} {shown(size)}" for name, size in attrs.asdict(self).items())
