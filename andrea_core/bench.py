@@ -117,7 +117,7 @@ def measure(loaded: Loaded, folder: Path, steps: int, *, device: str, threads: i
     trainer = experiment.trainer
     tokens = taken * trainer.rows * trainer.shape.context
     accounts = dict(zip(ACCOUNTS, seconds.tolist(), strict=True))
-    peak, denominator = peak_of(trainer.device.type, trainer.forward.bfloat16)
+    peak, denominator = peak_of(trainer.device.type, trainer.held.forward.bfloat16)
     shares = {name: spent / sum(accounts.values()) for name, spent in accounts.items()}
     operations = flops_per_token(trainer.shape, trainer.vocabulary)
     return Speed(

@@ -29,9 +29,9 @@ def generator(seed: int, role: str, *counters: int | str) -> np.random.Generator
     return np.random.Generator(np.random.Philox(_Key(words)))  # type: ignore[arg-type]  # any ISeedSequence is taken
 
 
-def seed_of(seed: int, role: str) -> int:
+def seed_of(seed: int, role: str, *counters: int | str) -> int:
     """Return a 63-bit seed for libraries that take an integer."""
-    return int.from_bytes(_digest(seed, role)[:8], "big") >> 1
+    return int.from_bytes(_digest(seed, role, *counters)[:8], "big") >> 1
 
 
 def _digest(*parts: int | str) -> bytes:

@@ -1,6 +1,6 @@
 """The optimisers: AdamW, Muon for the blocks' matrices, SGD; and what they remember as named tensors."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -112,13 +112,21 @@ def moments(model: GPT, optimiser: Optimiser) -> dict[str, Tensor]:
 
 
 def restore_moments(
-    model: GPT, optimiser: Optimiser, tensors: Mapping[str, Tensor], settings: OptimizerSettings
+    model: GPT,
+    optimiser: Optimiser,
+    tensors: Mapping[str, Tensor],
+    settings: OptimizerSettings,
+    own: Callable[[Tensor, Tensor], Tensor] = lambda tensor, _like: tensor,
 ) -> None:
-    """Put clones of what `moments` returned back; raises RunError when a tensor is missing or of another shape."""
+    """Put clones of what `moments` returned back; raises RunError when a tensor is missing or of another shape.
+
+    `own` returns the part of a tensor that goes with a parameter, where that is one of several ranks' parts.
+    """
     hidden = {id(parameter) for parameter in model.blocks.parameters() if parameter.ndim == 2}
     for name, parameter in model.named_parameters():
         kinds = _kept(settings, id(parameter) in hidden) if tensors else ()
-        optimiser.remember(parameter, {kind: _take(tensors, name, kind, parameter) for kind in kinds})
+        kept = {kind: _take(tensors, name, kind, parameter) for kind in kinds}
+        optimiser.remember(parameter, {kind: own(tensor, parameter) for kind, tensor in kept.items()})
 
 
 def _adamw(parameters: Iterable[Tensor], settings: OptimizerSettings, fused: bool) -> torch.optim.AdamW:

@@ -1,9 +1,8 @@
 """The trainer: one optimiser step at a time, what a phase showed kept on the device until asked, exact resume."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -12,37 +11,20 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from andrea_core.errors import RunError
 from andrea_core.model.gpt import GPT, build_model
+from andrea_core.model.held import held
 from andrea_core.model.objective import mean_one, objective, parts
 from andrea_core.model.optimiser import build_optimiser, moments, restore_moments
 from andrea_core.model.pace import Pace
 from andrea_core.model.precision import Forward
 from andrea_core.model.quiet import quiet
 from andrea_core.model.randomness import random_state, restore_random_state
+from andrea_core.model.ranks import ALONE, Ranks
 from andrea_core.model.settings import ModelShape, OptimizerSettings
+from andrea_core.model.shown import PhaseLosses as PhaseLosses, Shown
 from andrea_core.model.spikes import SpikeGuard
 from andrea_core.rng import seed_of
 
 Tokens = npt.NDArray[np.integer[Any]] | Tensor
-
-
-@attrs.frozen(eq=False)
-class PhaseLosses:
-    """What the steps of a phase showed, one entry a step.
-
-    `row_loss` (steps, rows) holds each row's summed loss in nats, `loss` (steps,) the mean in nats a token over all
-    rows, `grad_norm` (steps,) the global L2 norm of the gradients before clipping, `lr` (steps,) the learning rate.
-    `loss_after` (steps, rows) is like `row_loss`, right after the step's own update; None unless it was asked for.
-    With a spike guard, `median` (steps,) is the running median before the step, and `skipped` (steps,) says whether its
-    update was left out; None without.
-    """
-
-    row_loss: npt.NDArray[np.float64]
-    loss: npt.NDArray[np.float32]
-    grad_norm: npt.NDArray[np.float32]
-    lr: npt.NDArray[np.float64]
-    loss_after: npt.NDArray[np.float64] | None = None
-    median: npt.NDArray[np.float32] | None = None
-    skipped: npt.NDArray[np.bool_] | None = None
 
 
 class Trainer:
@@ -53,6 +35,9 @@ class Trainer:
 
     With `loss_after` every step ends with a second forward pass over its own rows: without gradients or dropout, so
     that training goes on bit for bit as without it. It costs about a third of a step.
+
+    Of several `ranks` each takes its part of a step's rows, in the rows' order; all get what all rows showed, and the
+    update is that of all rows. `parallel` is how they hold the model: "ddp" or "fsdp".
 
     `pace` says which settings are in force and which steps the schedule runs over; whoever begins a stage sets it.
     """
@@ -68,89 +53,81 @@ class Trainer:
         seed: int,
         device: str | torch.device = "cpu",
         loss_after: bool = False,
+        ranks: Ranks = ALONE,
+        parallel: str = "ddp",
     ) -> None:
         self.shape, self.settings = shape, optimizer
-        self.vocabulary, self.rows = vocabulary, rows
+        self.vocabulary, self.rows, self.own = vocabulary, rows, ranks.rows(rows)
         self.pace = Pace(optimizer, 0, total_steps)
-        self.loss_after = loss_after
+        self.loss_after, self.ranks = loss_after, ranks
         self.device = torch.device(device)
         self.model: GPT = build_model(shape, vocabulary, seed_of(seed, "weights"), self.device)
-        self.forward = Forward(self.model, optimizer, self.device)
+        self.held = held(self.model, optimizer, Forward(self.model, optimizer, self.device), ranks, parallel)
         self.optimizer = build_optimiser(self.model, optimizer)
         self.guard = SpikeGuard(optimizer.spike, self.device) if optimizer.spike.action == "skip" else None
         self.steps_done = 0
-        self._filled = 0
-        self._record = self._blank(1)
+        self._shown = Shown(rows, self.device, ranks, after=loss_after, guarded=self.guard is not None)
+        self._seed = seed
         torch.manual_seed(seed_of(seed, "dropout"))
 
     @property
     def phase_steps(self) -> int:
         """The number of steps taken since the phase began."""
-        return self._filled
+        return self._shown.filled
 
     def begin(self, max_steps: int) -> None:
         """Start a new phase of at most `max_steps` steps; a longer one only costs a copy."""
-        self.clear()
-        if max_steps > len(self._record):
-            self._record = self._blank(max_steps)
+        self._shown.begin(max_steps)
 
     def clear(self) -> None:
         """Forget what the phase showed."""
-        self._filled = 0
+        self._shown.begin(0)
 
     def step(self, inputs: Tokens, targets: Tokens, weights: npt.NDArray[np.float32] | None = None) -> None:
         """Take one optimiser step on tokens and their successors, both (rows, context) integers.
 
         `weights` (rows,) > 0 weight the rows in what is minimised, scaled to mean 1 over the step; what is recorded
-        stays unweighted. Raises ValueError for another number of rows, or rows longer than the context.
+        stays unweighted. A rank of several takes its own rows (`own`), and the weights of all. Raises ValueError for
+        another number of rows, or rows longer than the context.
         """
         self._check(inputs, targets)
+        self._redraw()
         inputs, targets = self._tokens(inputs), self._tokens(targets)
         losses_BT, loss = self._backward(inputs, targets, weights)
         norm = self._clip()
         self.optimizer.pace(self.pace.rate(self.steps_done), self.pace.settings.weight_decay)
-        verdict = self.guard.judge(self.steps_done, loss) if self.guard is not None else ()
+        verdict = self.guard.judge(self.steps_done, self.ranks.mean(loss)) if self.guard is not None else ()
         self.optimizer.step(*verdict[1:])
-        self._note(losses_BT, (loss, norm, *verdict))
+        self._shown.add(losses_BT, (loss, norm, *verdict))
         if self.loss_after:
-            self._note_after(inputs, targets)
+            with quiet(self.model):
+                self._shown.add_after(self.model.row_losses(inputs, targets))
         self.steps_done += 1
 
     def collect(self) -> PhaseLosses:
         """Return what the phase showed so far, in one copy from the device; values that are not finite stay so."""
-        record = self._record[: self._filled].cpu().numpy()
-        first = self.steps_done - self._filled
-        rates = [self.pace.rate(step) for step in range(first, self.steps_done)]
-        means = record[:, self._row_columns :]
-        return PhaseLosses(
-            row_loss=record[:, : self.rows].astype(np.float64),
-            loss=means[:, 0].copy(),
-            grad_norm=means[:, 1].copy(),
-            lr=np.array(rates, dtype=np.float64),
-            loss_after=record[:, self.rows : self._row_columns].astype(np.float64) if self.loss_after else None,
-            median=means[:, 2].copy() if self.guard is not None else None,
-            skipped=means[:, 3] > 0 if self.guard is not None else None,
-        )
+        first = self.steps_done - self._shown.filled
+        return self._shown.losses([self.pace.rate(step) for step in range(first, self.steps_done)])
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Any]]:
         """Return all that a resume needs: the model's tensors, the optimiser's, and numbers and arrays.
 
-        The tensors are the live ones, not copies: write them out before the next step.
+        The tensors are the live ones, not copies: write them out before the next step. Of several ranks all take part,
+        and whatever their number, a trainer on its own can go on from what they return.
         """
-        model = {name: tensor.detach() for name, tensor in self.model.state_dict().items()}
-        extra = {"steps_done": self.steps_done, "record": self._record[: self._filled].cpu().numpy().copy()}
+        whole = self.held.whole
+        model = {name: whole(tensor.detach()) for name, tensor in self.model.state_dict().items()}
+        kept = {name: whole(tensor) for name, tensor in moments(self.model, self.optimizer).items()}
+        extra = {"steps_done": self.steps_done, "record": self._shown.table().copy()}
         if self.guard is not None:
             extra["spike_losses"] = self.guard.state()
-        return model, moments(self.model, self.optimizer), extra | random_state(self.device)
+        return model, kept, extra | random_state(self.device)
 
     def load(self, model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], extra: Mapping[str, Any]) -> None:
         """Continue from what `state` returned, copying every tensor; raises RunError when it is of another model."""
         self._load_model(model)
-        restore_moments(self.model, self.optimizer, optimizer, self.settings)
-        record = np.asarray(extra["record"], dtype=np.float32).reshape(-1, self._record.shape[1])
-        self.begin(len(record))
-        self._record[: len(record)] = torch.from_numpy(record.copy())
-        self._filled = len(record)
+        restore_moments(self.model, self.optimizer, optimizer, self.settings, self.held.own)
+        self._shown.load(extra["record"])
         self.steps_done = int(extra["steps_done"])
         if self.guard is not None:
             self.guard.load(extra.get("spike_losses"))
@@ -167,12 +144,14 @@ class Trainer:
                 raise RunError(f"the model's tensor {name} is {shapes}: it belongs to another model")
         with torch.no_grad():
             for name, tensor in tensors.items():
-                own[name].copy_(tensor)
+                own[name].copy_(self.held.own(tensor, own[name]))
+        self.held.refresh()
 
     def _check(self, inputs: Tokens, targets: Tokens) -> None:
-        if inputs.shape != targets.shape or inputs.shape[0] != self.rows or inputs.shape[1] > self.shape.context:
+        rows = self.rows // self.ranks.size
+        if inputs.shape != targets.shape or inputs.shape[0] != rows or inputs.shape[1] > self.shape.context:
             got = f"inputs {tuple(inputs.shape)}, targets {tuple(targets.shape)}"
-            raise ValueError(f"a batch is ({self.rows}, up to {self.shape.context}) tokens twice, got {got}")
+            raise ValueError(f"a batch is ({rows}, up to {self.shape.context}) tokens twice, got {got}")
 
     def _tokens(self, tokens: Tokens) -> Tensor:
         host = tokens if isinstance(tokens, Tensor) else torch.from_numpy(np.array(tokens, dtype=np.int64))
@@ -188,15 +167,19 @@ class Trainer:
         self, inputs: Tensor, targets: Tensor, weights: npt.NDArray[np.float32] | None
     ) -> tuple[Tensor, Tensor]:
         """Leave the objective's gradients in the parameters; return the losses (B, T) and their mean."""
-        weights_B = None if weights is None else mean_one(self._sent(torch.from_numpy(np.array(weights, np.float32))))
-        z_loss, found = self.settings.z_loss, list[Tensor]()
-        for tokens_BT, targets_BT, part_B in parts(inputs, targets, weights_B, self.settings.micro_rows or self.rows):
-            losses_BT, log_z_BT = self.forward(tokens_BT, targets_BT, normaliser=z_loss > 0)
-            goal = objective(losses_BT, log_z_BT, part_B, z_loss)
-            if not found:
-                self.optimizer.zero_grad()
-            whole = len(tokens_BT) == self.rows
-            (goal if whole else goal * (len(tokens_BT) / self.rows)).backward()  # type: ignore[no-untyped-call]
+        weights_B = None
+        if weights is not None:
+            weights_B = mean_one(self._sent(torch.from_numpy(np.array(weights, np.float32))))[self.own]
+        z_loss, rows, found, done = self.settings.z_loss, self.rows // self.ranks.size, list[Tensor](), 0
+        for tokens_BT, targets_BT, part_B in parts(inputs, targets, weights_B, self.settings.micro_rows or rows):
+            done += len(tokens_BT)
+            with self.held.part(last=done == rows):
+                losses_BT, log_z_BT = self.held(tokens_BT, targets_BT, normaliser=z_loss > 0)
+                goal = objective(losses_BT, log_z_BT, part_B, z_loss)
+                if not found:
+                    self.optimizer.zero_grad()
+                whole = len(tokens_BT) == rows
+                (goal if whole else goal * (len(tokens_BT) / rows)).backward()  # type: ignore[no-untyped-call]
             found.append(losses_BT.detach())
         if whole and weights is None and not z_loss:
             return found[0], goal.detach()
@@ -205,30 +188,12 @@ class Trainer:
 
     def _clip(self) -> Tensor:
         parameters = [p for p in self.model.parameters() if p.grad is not None]
-        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+        norm = self.held.whole(get_total_norm([p.grad for p in parameters if p.grad is not None]))
         if self.pace.settings.clip:
             clip_grads_with_norm_(parameters, self.pace.settings.clip, norm)
         return norm
 
-    def _note(self, losses_BT: Tensor, means: Sequence[Tensor]) -> None:
-        if self._filled == len(self._record):
-            self._record = torch.cat([self._record, self._blank(len(self._record))])
-        entry = self._record[self._filled]
-        torch.sum(losses_BT, 1, out=entry[: self.rows])
-        for column, mean in enumerate(means, self._row_columns):
-            entry[column] = mean
-        self._filled += 1
-
-    def _note_after(self, inputs: Tensor, targets: Tensor) -> None:
-        with quiet(self.model):
-            losses_B = self.model.row_losses(inputs, targets)
-        self._record[self._filled - 1][self.rows : self._row_columns] = losses_B
-
-    @property
-    def _row_columns(self) -> int:
-        return 2 * self.rows if self.loss_after else self.rows
-
-    def _blank(self, steps: int) -> Tensor:
-        # One tensor holds rows, loss and norm of each step, so that a phase costs one copy to the host.
-        means = 2 if self.guard is None else 4
-        return torch.zeros(steps, self._row_columns + means, device=self.device)
+    def _redraw(self) -> None:
+        """Give each rank a dropout of its own that depends on the step alone; one that trains alone draws on."""
+        if self.ranks.size > 1 and self.shape.dropout:
+            torch.manual_seed(seed_of(self._seed, "dropout", self.steps_done, self.ranks.index))

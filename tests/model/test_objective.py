@@ -112,7 +112,7 @@ def test_bfloat16_keeps_float32_weights_and_losses_close(make_trainer: Make, bat
 
 
 def test_auto_means_float32_and_no_compiler_on_a_cpu(make_trainer: Make) -> None:
-    forward = make_trainer().forward
+    forward = make_trainer().held.forward
 
     assert not forward.bfloat16
     assert not forward.compiled
