@@ -9,22 +9,26 @@ from scipy.optimize import linprog
 
 from andrea_core.errors import AndreaError
 from andrea_core.simplex.bounds import Bounds
-from andrea_core.simplex.box import Box, seal
+from andrea_core.simplex.box import Box, exact_sum, residual, seal
 from andrea_core.values import Mask, Vector
 
 FEASIBLE = 1e-9
 """Rows, scaled to a largest coefficient of 1, that a linear program misses by no more than this are met."""
 _FARTHEST = 1e8
-"""Slack below one part in this is taken for none when the rows that hold with equality everywhere are sought."""
+"""Slack below one part in this, of the box's width, is taken for none when rows met with equality are sought."""
 
 
 @attrs.frozen(eq=False)
 class Rows:
-    """The set { w : low <= A w <= high }, A (R, K), each row with largest coefficient 1; infinite sides do not bind."""
+    """The set { w : low <= A w <= high }, A (R, K), each row with largest coefficient 1; infinite sides do not bind.
+
+    `give` is what linear programs let each side give, so that rows which clash by rounding alone leave a point.
+    """
 
     matrix: Vector
     low: Vector
     high: Vector
+    give: float = 0.0
 
     def __attrs_post_init__(self) -> None:
         seal(self.matrix, self.low, self.high)
@@ -38,7 +42,7 @@ class Rows:
         """Return (G, h) with G w <= h equivalent to the rows."""
         top, bottom = np.isfinite(self.high), np.isfinite(self.low)
         matrix = np.vstack([self.matrix[top], -self.matrix[bottom]])
-        return matrix, np.concatenate([self.high[top], -self.low[bottom]])
+        return matrix, np.concatenate([self.high[top], -self.low[bottom]]) + self.give
 
 
 def rows_of(bounds: Bounds) -> Rows:
@@ -53,35 +57,81 @@ def rows_of(bounds: Bounds) -> Rows:
     return Rows(np.array(matrix), np.array(low), np.array(high))
 
 
-def solve(cost: Vector, upper_rows: Vector, limits: Vector, box: Box, extra: int = 0) -> tuple[float, Vector] | None:
-    """Minimise cost over the box and `upper_rows w <= limits`; `extra` more variables >= 0 may follow the weights.
+@attrs.frozen(eq=False)
+class Scaled:
+    """A box in coordinates u near 1, w = lower + unit * u: solvers have absolute tolerances, regions may be thin."""
 
-    Returns (value, variables), or None when no point exists. Raises AndreaError if the solver gives up.
-    """
-    total = np.concatenate([np.ones(len(box.lower)), np.zeros(extra)])[None]
-    bounds = [*zip(box.lower.tolist(), box.upper.tolist(), strict=True), *([(0.0, None)] * extra)]
-    found: Any = linprog(cost, upper_rows, limits, total, [box.total], bounds, method="highs")
-    if found.status == 2:
-        return None
-    if found.status != 0:
-        raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
-    return float(cost @ found.x), np.asarray(found.x)
+    lower: Vector
+    upper: Vector
+    total: float
+    unit: float
+
+    @classmethod
+    def of(cls, box: Box) -> "Scaled":
+        """Return the box moved to the origin and stretched by a power of two, so that stretching rounds nothing."""
+        widest = min(max(float(box.width.max(initial=0.0)), 0.0), 1.0)
+        unit = float(2.0 ** np.ceil(np.log2(widest))) if widest > 0.0 else 1.0
+        return cls(box.lower, box.width / unit, residual(box.total, box.lower) / unit, unit)
+
+    def limits(self, matrix: Vector, limits: Vector) -> Vector:
+        """Return h (R,) with `matrix u <= h` where `matrix w <= limits`; sides that never bind are not far away."""
+        never = 4.0 * len(self.lower)  # coefficients are at most 1, and so is each u
+        return np.minimum((limits - matrix @ self.lower) / self.unit, never)
+
+    def pairs(self) -> list[tuple[float, float | None]]:
+        """Return the bounds of each coordinate."""
+        return [(0.0, high) for high in self.upper.tolist()]
+
+    def coordinates(self, w: Vector) -> Vector:
+        """Return the coordinates (K,) of w (K,)."""
+        return np.asarray((w - self.lower) / self.unit)
+
+    def weights(self, u: Vector) -> Vector:
+        """Return the weights (K,) at u (K,)."""
+        return np.asarray(self.lower + self.unit * u)
 
 
 class Priced(NamedTuple):
-    """A minimiser (K,) and the price of each one-sided row: how much less a unit more of it would cost."""
+    """A minimiser (K,) and the price of each one-sided row: how much less a unit more of it would cost.
+
+    `more` are the values of further variables.
+    """
 
     weights: Vector
     prices: Vector
+    more: Vector
+
+
+def solve(cost: Vector, upper_rows: Vector, limits: Vector, box: Box, extra: int = 0) -> Priced | None:
+    """Minimise cost over the box and `upper_rows w <= limits`; `extra` more variables >= 0 may follow the weights.
+
+    Returns None when no point exists. Raises AndreaError if the solver gives up.
+    """
+    scaled, count = Scaled.of(box), len(box.lower)
+    total = np.concatenate([np.ones(count), np.zeros(extra)])[None]
+    bounds = [*scaled.pairs(), *([(0.0, None)] * extra)]
+    room = scaled.limits(upper_rows[:, :count], limits)
+    found: Any = linprog(cost, upper_rows, room, total, [scaled.total], bounds, method="highs")
+    if found.status == 2:
+        return None
+    _solved(found)
+    return Priced(scaled.weights(found.x[:count]), np.asarray(found.ineqlin.marginals), scaled.unit * found.x[count:])
+
+
+def _solved(found: Any) -> None:
+    if found.status != 0:
+        raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
+
+
+def _found(answer: Priced | None) -> Priced:
+    if answer is None:
+        raise AndreaError("the linear program of a region with rows found no point; its rows are met by rounding only")
+    return answer
 
 
 def priced(cost: Vector, upper_rows: Vector, limits: Vector, box: Box) -> Priced:
     """Minimise cost over the box and `upper_rows w <= limits`; raises AndreaError if the solver gives up."""
-    bounds = [*zip(box.lower.tolist(), box.upper.tolist(), strict=True)]
-    found: Any = linprog(cost, upper_rows, limits, np.ones((1, len(cost))), [box.total], bounds, method="highs")
-    if found.status != 0:
-        raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
-    return Priced(np.asarray(found.x), np.asarray(found.ineqlin.marginals))
+    return _found(solve(cost, upper_rows, limits, box))
 
 
 def shortage(rows: Rows, box: Box) -> float:
@@ -90,16 +140,13 @@ def shortage(rows: Rows, box: Box) -> float:
     count, elastic = matrix.shape[1], len(limits)
     cost = np.concatenate([np.zeros(count), np.ones(elastic)])
     answer = solve(cost, np.hstack([matrix, -np.eye(elastic)]), limits, box, elastic)
-    return answer[0] if answer else float("inf")
+    return exact_sum(answer.more) if answer else float("inf")
 
 
 def best(scores: Vector, rows: Rows, box: Box) -> Vector:
     """Return a maximiser (K,) of the sum of scores * w, a vertex to the solver's tolerance; scores are finite."""
     matrix, limits = rows.one_sided()
-    answer = solve(-scores, matrix, limits, box)
-    if answer is None:
-        raise AndreaError("the linear program of a region with rows found no point; its rows are met by rounding only")
-    return answer[1]
+    return _found(solve(-scores, matrix, limits, box)).weights
 
 
 @attrs.frozen(eq=False)
@@ -118,24 +165,24 @@ def interior(rows: Rows, box: Box) -> Interior:
     Every slack is asked to reach 1 on that cone: those that can do so together, so that slacks left at 0 are 0
     everywhere on the set, and the point reached is in the relative interior (Freund, Roundy and Todd 1985).
     """
-    matrix, limits = rows.one_sided()
+    scaled, matrix = Scaled.of(box), rows.one_sided()[0]
+    limits = scaled.limits(*rows.one_sided())
     count, tight = matrix.shape[1], len(limits)
     blocks: list[list[Any]] = [
         [sparse.csr_array(matrix), -limits[:, None], sparse.identity(tight), None, None],
-        [-sparse.identity(count), box.lower[:, None], None, sparse.identity(count), None],
-        [sparse.identity(count), -box.upper[:, None], None, None, sparse.identity(count)],
+        [-sparse.identity(count), np.zeros((count, 1)), None, sparse.identity(count), None],
+        [sparse.identity(count), -scaled.upper[:, None], None, None, sparse.identity(count)],
     ]
     slack: Any = sparse.bmat(blocks, format="csr")
     slacks = tight + 2 * count
     cost = np.concatenate([np.zeros(count + 1), -np.ones(slacks)])
-    whole = np.concatenate([np.ones(count), [-box.total], np.zeros(slacks)])[None]
+    whole = np.concatenate([np.ones(count), [-scaled.total], np.zeros(slacks)])[None]
     bounds = [(0.0, None)] * count + [(1.0, _FARTHEST)] + [(0.0, 1.0)] * slacks
     found = linprog(cost, slack, np.zeros(slacks), whole, [0.0], bounds, method="highs")
-    if found.status != 0:
-        raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
+    _solved(found)
     x = np.asarray(found.x)
     lax = x[count + 1 :] < 0.5
-    return Interior(x[:count] / x[count], lax[:tight], lax[tight : tight + count], lax[tight + count :])
+    return Interior(scaled.weights(x[:count] / x[count]), lax[:tight], lax[tight : tight + count], lax[tight + count :])
 
 
 def deepest(rows: Rows, box: Box, tied: Mask, basis: Vector) -> tuple[Vector, float]:
@@ -156,7 +203,5 @@ def deepest(rows: Rows, box: Box, tied: Mask, basis: Vector) -> tuple[Vector, fl
     )
     cost = np.zeros(count + 1)
     cost[-1] = -1.0
-    answer = solve(cost, upper_rows, np.concatenate([limits, -box.lower, box.upper]), box, 1)
-    if answer is None:
-        raise AndreaError("the linear program of a region with rows found no point; its rows are met by rounding only")
-    return answer[1][:count], float(answer[1][-1])
+    answer = _found(solve(cost, upper_rows, np.concatenate([limits, -box.lower, box.upper]), box, 1))
+    return answer.weights, float(answer.more[0])

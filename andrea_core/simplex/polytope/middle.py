@@ -9,15 +9,13 @@ from andrea_core.simplex.fixup import fix_up
 from andrea_core.simplex.groups import centres as group_centres
 from andrea_core.simplex.groups.feasibility import GroupVerdict
 from andrea_core.simplex.polytope.dual import nearest
-from andrea_core.simplex.polytope.lp import FEASIBLE, Rows
+from andrea_core.simplex.polytope.lp import FEASIBLE, Rows, Scaled
 from andrea_core.simplex.vertices import best
 from andrea_core.values import Mask, Vector
 
 _LESS = 1e-10
 """How much smaller, in proportion, a ball may be than the largest one: it leaves rounding some room."""
 _IMPLIED = 1e-12
-THIN = 1e-7
-"""Largest balls of less than this radius are as small as what linear programs leave undecided."""
 
 
 def plain(verdict: Verdict, rows: Rows, count: int) -> Vector | None:
@@ -46,19 +44,18 @@ def middle(deep: Vector, radius: float, rows: Rows, box: Box, tied: Mask, basis:
     """Return that centre (K,) of a largest ball which is nearest to equal weights; `deep` is any such centre.
 
     Largest balls and distances are the set's own: sources that can be exchanged get equal weights, and a bound that
-    changes nothing does not move the centre. In a region thinner than the solvers can tell, it is `deep` itself.
+    changes nothing does not move the centre. Where the search for it fails, it is `deep` itself.
     """
-    if radius < THIN:
-        return fix_up(deep, box)
-    radius *= 1.0 - _LESS
+    scaled = Scaled.of(box)
+    at, radius = scaled.coordinates(deep), radius / scaled.unit * (1.0 - _LESS)
     sides = radius * np.linalg.norm(basis, axis=1)
-    lower, upper = np.minimum(box.lower + sides, deep), np.maximum(box.upper - sides, deep)
-    inner = Box(frozen(np.clip(lower, box.lower, box.upper)), frozen(np.clip(upper, box.lower, box.upper)), box.total)
-    matrix, limits = rows.one_sided()
+    lower, upper = np.minimum(sides, at), np.maximum(scaled.upper - sides, at)
+    inner = Box(frozen(np.clip(lower, 0.0, scaled.upper)), frozen(np.clip(upper, 0.0, scaled.upper)), scaled.total)
+    matrix, limits = rows.one_sided()[0], scaled.limits(*rows.one_sided())
     speeds = np.where(tied, 0.0, radius * np.linalg.norm(matrix @ basis, axis=1))
-    shrunk = Rows(matrix, np.full(len(limits), -np.inf), np.maximum(limits - speeds, matrix @ deep))
-    equal = np.full(len(deep), box.total / len(deep))
+    shrunk = Rows(matrix, np.full(len(limits), -np.inf), np.maximum(limits - speeds, matrix @ at))
+    equal = scaled.coordinates(np.full(len(deep), box.total / len(deep)))
     found = nearest(equal, shrunk, inner, "euclidean")
-    if shrunk.excess(found) > FEASIBLE or abs(exact_sum(found) - box.total) > FEASIBLE:
-        found = deep
-    return fix_up(found, box)
+    if shrunk.excess(found) > FEASIBLE or abs(exact_sum(found) - scaled.total) > FEASIBLE:
+        found = at
+    return fix_up(scaled.weights(found), box)

@@ -47,6 +47,7 @@ def survey(stated: Bounds) -> Survey:
     missing = lp.shortage(rows, box)
     if missing > FEASIBLE:
         raise _clash(stated, missing)
+    rows = attrs.evolve(rows, give=missing)
     inside = lp.interior(rows, box)
     if not box.is_point:
         lower = np.where(inside.at_upper & ~inside.at_lower, box.upper, box.lower)
