@@ -58,3 +58,14 @@ def test_two_of_three_sources_in_a_group_beside_an_idle_row_within_a_billionth()
     plain = Region.of(names, bound, bound, groups=(Group(names[:1], 0.0, 1.0),))
     idle = plain.restrict(rows=(Row({"source-0": 1.0, "source-1": -1.0}, -5.0, 5.0),))
     np.testing.assert_allclose(idle.centre, plain.centre, atol=1e-16)
+
+
+@pytest.mark.parametrize("toward", [0.0, None, 2.0])
+def test_a_group_that_takes_all_room_but_a_unit_of_rounding_beside_an_idle_row(toward):
+    names, group, small = tuple(f"source-{i}" for i in range(8)), 0.00011444091796875, 9.5367431640625e-07
+    rest = 1.0 - group - 2 * small
+    rest = rest if toward is None else np.nextafter(rest, toward)
+    bounds = {"source-2": small, "source-3": small, "source-7": rest}
+    plain = Region.of(names, bounds, bounds, groups=(Group([names[i] for i in (0, 1, 4, 5)], group, group),))
+    idle = plain.restrict(rows=(Row({"source-0": 1.0, "source-1": -1.0}, -5.0, 5.0),))
+    np.testing.assert_allclose(idle.centre, plain.centre, atol=1e-15)

@@ -16,6 +16,9 @@ FEASIBLE = 1e-9
 """Rows, scaled to a largest coefficient of 1, that a linear program misses by no more than this are met."""
 _FARTHEST = 1e8
 """Slack below one part in this, of the box's width, is taken for none when rows met with equality are sought."""
+_SPECK = 1e-12
+"""Widths below this share of the widest are rounding of what the bounds were made of: no room."""
+_ROUNDING = "the linear program of a region with rows found no point; its rows are met by rounding only"
 
 
 @attrs.frozen(eq=False)
@@ -71,7 +74,9 @@ class Scaled:
         """Return the box moved to the origin and stretched by a power of two, so that stretching rounds nothing."""
         widest = min(max(float(box.width.max(initial=0.0)), 0.0), 1.0)
         unit = float(2.0 ** np.ceil(np.log2(widest))) if widest > 0.0 else 1.0
-        return cls(box.lower, box.width / unit, residual(box.total, box.lower) / unit, unit)
+        upper = np.where(box.width > _SPECK * unit, box.width / unit, 0.0)
+        total = residual(box.total, box.lower) / unit
+        return cls(box.lower, upper, min(max(total, 0.0), exact_sum(upper)), unit)
 
     def limits(self, matrix: Vector, limits: Vector) -> Vector:
         """Return h (R,) with `matrix u <= h` where `matrix w <= limits`; sides that never bind are not far away."""
@@ -111,21 +116,29 @@ def solve(cost: Vector, upper_rows: Vector, limits: Vector, box: Box, extra: int
     total = np.concatenate([np.ones(count), np.zeros(extra)])[None]
     bounds = [*scaled.pairs(), *([(0.0, None)] * extra)]
     room = scaled.limits(upper_rows[:, :count], limits)
-    found: Any = linprog(cost, upper_rows, room, total, [scaled.total], bounds, method="highs")
-    if found.status == 2:
+    found = _solved(cost, upper_rows, room, total, [scaled.total], bounds)
+    if found is None:
         return None
-    _solved(found)
     return Priced(scaled.weights(found.x[:count]), np.asarray(found.ineqlin.marginals), scaled.unit * found.x[count:])
 
 
-def _solved(found: Any) -> None:
-    if found.status != 0:
-        raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
+def _solved(*program: Any) -> Any:
+    """Return HiGHS's answer to a program (cost, G, h, A, b, bounds), None where no point exists.
+
+    What one method of it leaves undecided, rows that all but clash above all, another may decide.
+    """
+    for method in ("highs", "highs-ds", "highs-ipm"):
+        found: Any = linprog(*program, method=method)
+        if found.status == 0:
+            return found
+        if found.status == 2:
+            return None
+    raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
 
 
 def _found(answer: Priced | None) -> Priced:
     if answer is None:
-        raise AndreaError("the linear program of a region with rows found no point; its rows are met by rounding only")
+        raise AndreaError(_ROUNDING)
     return answer
 
 
@@ -166,7 +179,7 @@ def interior(rows: Rows, box: Box) -> Interior:
     everywhere on the set, and the point reached is in the relative interior (Freund, Roundy and Todd 1985).
     """
     scaled, matrix = Scaled.of(box), rows.one_sided()[0]
-    limits = scaled.limits(*rows.one_sided())
+    limits = scaled.limits(*rows.one_sided()) + 0.1 / _FARTHEST  # sides that clash by rounding, but not by more
     count, tight = matrix.shape[1], len(limits)
     blocks: list[list[Any]] = [
         [sparse.csr_array(matrix), -limits[:, None], sparse.identity(tight), None, None],
@@ -178,8 +191,9 @@ def interior(rows: Rows, box: Box) -> Interior:
     cost = np.concatenate([np.zeros(count + 1), -np.ones(slacks)])
     whole = np.concatenate([np.ones(count), [-scaled.total], np.zeros(slacks)])[None]
     bounds = [(0.0, None)] * count + [(1.0, _FARTHEST)] + [(0.0, 1.0)] * slacks
-    found = linprog(cost, slack, np.zeros(slacks), whole, [0.0], bounds, method="highs")
-    _solved(found)
+    found = _solved(cost, slack, np.zeros(slacks), whole, [0.0], bounds)
+    if found is None:
+        raise AndreaError(_ROUNDING)
     x = np.asarray(found.x)
     lax = x[count + 1 :] < 0.5
     return Interior(scaled.weights(x[:count] / x[count]), lax[:tight], lax[tight : tight + count], lax[tight + count :])
