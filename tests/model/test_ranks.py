@@ -47,6 +47,7 @@ def test_two_ranks_show_the_losses_of_one_over_twenty_steps_in_float32(tmp_path:
         assert one["skipped"].any()
 
 
+@pytest.mark.slow
 def test_two_ranks_equal_one_over_fifty_steps_in_float64(tmp_path: Path) -> None:
     one, two = (shown(tmp_path, count, "50", "ddp", "plain", "float64") for count in (1, 2))
 

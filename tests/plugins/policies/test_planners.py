@@ -195,6 +195,7 @@ def test_planners_keep_the_contract(table, make):
     check_policy(make(table), names=NAMES)
 
 
+@pytest.mark.slow
 @needs_trees
 def test_a_planner_of_trees_keeps_its_trees_in_a_state_that_a_checkpoint_holds(table):
     check_policy(RegMix(tables=table, draws=200, best=8), names=NAMES)
