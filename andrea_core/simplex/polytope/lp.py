@@ -1,6 +1,6 @@
 """Linear programs over bounds and rows (HiGHS): feasibility, a point well inside, vertices."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import attrs
 import numpy as np
@@ -127,7 +127,8 @@ def _solved(*program: Any) -> Any:
 
     What one method of it leaves undecided, rows that all but clash above all, another may decide.
     """
-    for method in ("highs", "highs-ds", "highs-ipm"):
+    methods: tuple[Literal["highs", "highs-ds", "highs-ipm"], ...] = ("highs", "highs-ds", "highs-ipm")
+    for method in methods:
         found: Any = linprog(*program, method=method)
         if found.status == 0:
             return found
