@@ -1,6 +1,6 @@
 """Linear programs over bounds and rows (HiGHS): feasibility, a point well inside, vertices."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -127,9 +127,9 @@ def _solved(*program: Any) -> Any:
 
     What one method of it leaves undecided, rows that all but clash above all, another may decide.
     """
-    methods: tuple[Literal["highs", "highs-ds", "highs-ipm"], ...] = ("highs", "highs-ds", "highs-ipm")
-    for method in methods:
-        found: Any = linprog(*program, method=method)
+    solver: Any = linprog
+    for method in ("highs", "highs-ds", "highs-ipm"):
+        found = solver(*program, method=method)
         if found.status == 0:
             return found
         if found.status == 2:
