@@ -48,6 +48,12 @@ class Bounds:
     groups: tuple[StatedGroup, ...] = ()
     rows: tuple[StatedRow, ...] = ()
 
+    @property
+    def disjoint(self) -> bool:
+        """Whether no source is in two groups."""
+        members = [member for group in self.groups for member in group.members]
+        return len(set(members)) == len(members)
+
     @classmethod
     def free(cls, names: Iterable[str]) -> "Bounds":
         """Return the bounds of the whole simplex; raises ScenarioError without sources or for a repeated name."""

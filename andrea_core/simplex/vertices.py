@@ -8,6 +8,7 @@ import numpy as np
 
 from andrea_core.errors import AndreaError
 from andrea_core.simplex.box import PINNED, Box, residual
+from andrea_core.simplex.fixup import fix_up
 from andrea_core.values import Integers, Vector
 
 LOW, HIGH, FRACTION = 0, 1, 2
@@ -97,7 +98,7 @@ def _point(corner: _Corner, box: Box) -> Vector:
             break
         w[j] = 0.0
         w[j] = min(max(residual(box.total, w), box.lower[j]), box.upper[j])
-    return w
+    return fix_up(w, box)  # widths of a few units of rounding: that coordinate alone may not have the room
 
 
 def _neighbours(corner: _Corner, box: Box) -> Iterator[_Corner]:

@@ -69,3 +69,32 @@ def test_a_group_that_takes_all_room_but_a_unit_of_rounding_beside_an_idle_row(t
     plain = Region.of(names, bounds, bounds, groups=(Group([names[i] for i in (0, 1, 4, 5)], group, group),))
     idle = plain.restrict(rows=(Row({"source-0": 1.0, "source-1": -1.0}, -5.0, 5.0),))
     np.testing.assert_allclose(idle.centre, plain.centre, atol=1e-15)
+
+
+def test_rows_that_cut_nothing_off_leave_all_exact():
+    plain = Region.of("abcd", {"a": 0.2}, {"b": 2e-9}, groups=(Group("bc", 0.1, 0.6),))
+    idle = plain.restrict(rows=(Row({"a": 1.0, "b": 1.0}, 0.0, 2.0), Row({"c": 3.0, "d": -1.0}, at_least=-1.0)))
+    assert not idle.approximate
+    assert idle.dimension == plain.dimension == 3
+    assert len(idle.stated.rows) == 2
+    v = np.array([0.3, 0.9, -0.2, 0.1])
+    assert idle.project(v).tobytes() == plain.project(v).tobytes()
+    assert idle.restrict(rows=(Row({"a": 1.0}, at_most=0.3),)).approximate
+
+
+def test_the_largest_numbers_are_projected_under_rows_without_a_warning():
+    region = Region.of("abcd", rows=(Row({"a": 1.0, "b": -1.0}, at_most=0.0),))
+    np.testing.assert_allclose(
+        region.project([1.7e308, 1.7e308, -1.7e308, 1.7e308]), [1 / 3, 1 / 3, 0, 1 / 3], atol=1e-9
+    )
+
+
+def test_vertices_of_bounds_that_are_units_of_rounding_apart_are_legal():
+    base = [0.0876783122345, 0.07238738837372, 0.0544279834321, 0.0811822200638, 0.1139265481791, 0.0477898744733]
+    base += [0.1043766859320, 0.1231952624509, 0.0513053940346, 0.0548448505279, 0.1469782372616]
+    base.append(1.0 - sum(base) - 4e-15)
+    names = tuple(f"s{i}" for i in range(12))
+    widths = [1.5e-15, 1.8e-15, 3e-16, 1.4e-15, 9e-16, 2e-15, 9e-16, 3e-16, 9e-16, 1e-15, 1.2e-15, 5e-16]
+    caps = {name: low + width for name, low, width in zip(names, base, widths, strict=True)}
+    region = Region.of(names, dict(zip(names, base, strict=True)), caps)
+    assert all(region.contains(w) for w in region.vertices(2000))

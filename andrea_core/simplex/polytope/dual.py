@@ -78,8 +78,9 @@ def _without_zeros(p: Vector) -> Vector:
 
 def _tamed(v: Vector, box: Box) -> Vector:
     """Return a vector of moderate size with about the same nearest point: projections look at differences alone."""
-    centred = v - np.median(v)
-    return np.clip(centred, -1e6, 1e6)
+    half = np.ldexp(v, -1)  # differences of the largest numbers stay finite
+    middle = np.sort(half)[len(half) // 2]
+    return np.asarray(2.0 * np.clip(half - middle, -0.5e6, 0.5e6))
 
 
 @attrs.frozen(eq=False)

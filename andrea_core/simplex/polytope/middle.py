@@ -2,42 +2,14 @@
 
 import numpy as np
 
-from andrea_core.simplex import centres
 from andrea_core.simplex.box import Box, exact_sum, frozen
-from andrea_core.simplex.feasibility import Verdict
 from andrea_core.simplex.fixup import fix_up
-from andrea_core.simplex.groups import centres as group_centres
-from andrea_core.simplex.groups.feasibility import GroupVerdict
 from andrea_core.simplex.polytope.dual import nearest
 from andrea_core.simplex.polytope.lp import FEASIBLE, Rows, Scaled
-from andrea_core.simplex.vertices import best
 from andrea_core.values import Mask, Vector
 
 _LESS = 1e-10
 """How much smaller, in proportion, a ball may be than the largest one: it leaves rounding some room."""
-_IMPLIED = 1e-12
-
-
-def plain(verdict: Verdict, rows: Rows, count: int) -> Vector | None:
-    """Return the centre (K,) that the other bounds alone give where the first `count` rows change nothing, else None.
-
-    The rows beyond are groups: where these share sources, they have to change nothing either.
-    """
-    grouped = isinstance(verdict, GroupVerdict)
-    if verdict.box.is_point or _binds(rows, count if grouped else len(rows.low), verdict.box):
-        return None
-    return (
-        group_centres.relative(verdict.groups) if isinstance(verdict, GroupVerdict) else centres.relative(verdict.box)
-    )
-
-
-def _binds(rows: Rows, count: int, box: Box) -> bool:
-    """Return whether one of the first `count` rows cuts into the box."""
-    for row, low, high in zip(rows.matrix[:count], rows.low, rows.high, strict=False):
-        most, least = float(row @ best(row, box)), float(row @ best(-row, box))
-        if most > high + _IMPLIED or least < low - _IMPLIED:
-            return True
-    return False
 
 
 def middle(deep: Vector, radius: float, rows: Rows, box: Box, tied: Mask, basis: Vector) -> Vector:

@@ -14,7 +14,7 @@ from andrea_core.simplex.groups import feasibility as groups
 from andrea_core.simplex.polytope import lp
 from andrea_core.simplex.polytope.dual import nearest
 from andrea_core.simplex.polytope.lp import FEASIBLE, Rows
-from andrea_core.simplex.polytope.middle import middle, plain as without_rows
+from andrea_core.simplex.polytope.middle import middle
 from andrea_core.values import Mask, Vector
 
 MOST = 400
@@ -63,23 +63,13 @@ def survey(stated: Bounds) -> Survey:
     ball = middle(deep, radius, rows, box, inside.tied, basis)
     if rows.excess(ball) > 0.0:
         ball = nearest(ball, rows, box, "euclidean")
-    centre = without_rows(plain, rows, len(stated.rows))
-    centre = frozen(ball if centre is None else centre)
-    return Survey(
-        box,
-        rows=rows,
-        tied=inside.tied,
-        basis=basis,
-        centre=centre,
-        ball=frozen(ball),
-        radius=max(radius, 0.0),
-    )
+    ball = frozen(ball)
+    return Survey(box, rows=rows, tied=inside.tied, basis=basis, centre=ball, ball=ball, radius=max(radius, 0.0))
 
 
 def _without_rows(stated: Bounds) -> Verdict:
     """Return the verdict on all but the rows: groups without common sources tell of the bounds that they imply."""
-    grouped = [member for group in stated.groups for member in group.members]
-    if grouped and len(set(grouped)) == len(grouped):
+    if stated.groups and stated.disjoint:
         return groups.judge(attrs.evolve(stated, rows=()))
     return feasibility.judge(stated)
 
