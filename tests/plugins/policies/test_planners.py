@@ -214,7 +214,7 @@ def test_a_pilot_that_is_missing_wrong_or_of_other_sources_is_refused_in_one_sen
         (MixingLaw(tables=part, target={"c": 1.0}), "target names 'c', whose loss not every pilot has"),
         (RegMix(tables=short), "5 pilots are too few for the regressor 'lightgbm'.*or set regressor"),
         (RegMix(tables=(str(bad),), regressor="linear"), "no source is called 'e'"),
-        (RegMix(tables=(str(words),), regressor="linear"), "could not convert string to float: 'much'"),
+        (RegMix(tables=(str(words),), regressor="linear"), r"column weight\.a: 'much' is not a number"),
         (RegMix(runs=(str(tmp_path),), regressor="linear"), "this is not a run folder"),
     ):
         with pytest.raises(ScenarioError, match=message):
