@@ -12,6 +12,7 @@ from andrea_core import AndreaError, ScenarioError, Sources, Vector, by_source, 
 
 WEIGHT, LOSS = "weight.", "loss."
 """How the columns of a table are called: `weight.chat`, `loss.chat`."""
+COLUMNS = f"columns `{WEIGHT}SOURCE` and `{LOSS}SOURCE`"
 
 
 @attrs.frozen(eq=False)
@@ -84,23 +85,48 @@ def _of_run(folder: Path, weights: str, sources: Sources, who: str) -> tuple[Vec
 
 
 def _of_table(path: Path, sources: Sources, who: str) -> list[tuple[Vector, Vector]]:
+    where = f"{who}: {path}"
     try:
-        with path.open(newline="", encoding="utf-8") as lines:
-            rows = list(csv.DictReader(lines))
+        with path.open(newline="", encoding="utf-8-sig") as lines:  # spreadsheets begin a file with a byte order mark
+            rows = [row for row in csv.reader(lines) if row]
     except (OSError, UnicodeError, csv.Error) as error:
-        raise ScenarioError(f"{who}: {path} cannot be read as CSV: {error}") from error
-    return [_of_line(row, sources, f"{who}: {path}, row {number}") for number, row in enumerate(rows, 1)]
+        raise ScenarioError(f"{where} cannot be read as CSV: {error}; write commas between cells, in UTF-8") from error
+    if not rows:
+        raise ScenarioError(f"{where} is empty; its first line names {COLUMNS}, each further line is a pilot")
+    header = [name.strip() for name in rows[0]]
+    _check_header(header, where)
+    if len(rows) == 1:
+        raise ScenarioError(f"{where} names columns but has no row under them; add a row for each pilot")
+    return [_of_line(header, row, sources, f"{where}, row {number}") for number, row in enumerate(rows[1:], 1)]
 
 
-def _of_line(row: Mapping[str, str], sources: Sources, where: str) -> tuple[Vector, Vector]:
-    try:
-        used, losses = (
-            {key[len(prefix) :]: float(row[key]) for key in row if key and key.startswith(prefix)}
-            for prefix in (WEIGHT, LOSS)
-        )
-    except (TypeError, ValueError) as error:
-        raise ScenarioError(f"{where}: {error}; columns `weight.SOURCE` and `loss.SOURCE` hold numbers") from None
+def _check_header(header: Sequence[str], where: str) -> None:
+    for prefix in (WEIGHT, LOSS):
+        if not any(name.startswith(prefix) for name in header):
+            raise ScenarioError(f"{where} has no column `{prefix}SOURCE`; its first line must name {COLUMNS}")
+    for name in header:
+        if name.startswith((WEIGHT, LOSS)) and header.count(name) > 1:
+            raise ScenarioError(f"{where} names the column {name!r} twice; keep one of them")
+
+
+def _of_line(header: Sequence[str], row: Sequence[str], sources: Sources, where: str) -> tuple[Vector, Vector]:
+    if len(row) != len(header):
+        raise ScenarioError(f"{where} has {len(row)} cells under {len(header)} columns; give one cell for each column")
+    cells = list(zip(header, row, strict=True))
+    used, losses = (
+        {name[len(kind) :]: _number(cell, f"{where}, column {name}") for name, cell in cells if name.startswith(kind)}
+        for kind in (WEIGHT, LOSS)
+    )
     return _row(used, losses, sources, where)
+
+
+def _number(cell: str, where: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise ScenarioError(
+            f"{where}: {cell!r} is not a number; write one, or nan for a loss that was not measured"
+        ) from None
 
 
 def _row(used: Mapping[str, float], losses: Mapping[str, float], sources: Sources, where: str) -> tuple[Vector, Vector]:

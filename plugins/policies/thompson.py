@@ -1,5 +1,6 @@
 """Thompson: draw each source's mean reward from its posterior and follow the best draw; Beta or Gaussian."""
 
+import math
 from typing import ClassVar
 
 import attrs
@@ -7,7 +8,25 @@ import numpy as np
 
 from andrea_core import Moment, Outcome, PolicyTraits, Proposal, Sources, Vector, number, one_of, positive
 from andrea_plugins.policies.estimates import ordered, unit
-from andrea_plugins.policies.tally import Tally, credit, toward
+from andrea_plugins.policies.tally import Tally, credit, credits_of, toward
+
+
+@attrs.frozen(eq=False)
+class Posterior(Tally):
+    """A tally, and how large the rewards in it are."""
+
+    squares: float  # the summed squares of the known rewards
+
+    @classmethod
+    def of(cls, count: int) -> "Posterior":
+        """Return a posterior of nothing for `count` sources."""
+        return cls(np.zeros(count), np.zeros(count), np.zeros(count), 0.0)
+
+    @property
+    def size(self) -> float:
+        """The root mean square of all known rewards, 1 before the first that is not 0."""
+        known = float(self.known.sum())
+        return math.sqrt(self.squares / known) if known > 0 and self.squares > 0 else 1.0
 
 
 @attrs.frozen
@@ -15,22 +34,25 @@ class Thompson:
     """Walk a `step` of the way to the vertex that is best for one draw from the posterior of the mean rewards.
 
     Source: `family = "gaussian"` (default): theta_k ~ N(X_k / (n_k + 1), spread^2 / (n_k + 1)), for n_k pulls with
-    summed reward X_k (Agrawal, Goyal 2013, 1209.3353, algorithm 2, where `spread` is 1). Reward: about 1, any sign.
+    summed reward X_k (Agrawal, Goyal 2013, 1209.3353, algorithm 2, where `spread` is 1, for rewards in [0, 1]).
+    Without a `spread` it is the root mean square of all rewards so far: rewards of any scale and sign give the same
+    walk. One that is too small for the rewards never tries most sources: a source without pulls is drawn from
+    N(0, spread^2), and beside means of several spreads it does not win.
     `family = "beta"`: theta_k ~ Beta(S_k + 1, F_k + 1) (Thompson 1933; Agrawal, Goyal 2012, 1111.1797, algorithms 1
     and 2), for rewards mapped from [`low`, `high`] to [0, 1] and clipped.
-    Reward: about 1 in size for gaussian, in [`low`, `high`] for beta.
+    Reward: any scale for gaussian (about `spread` where that is given), in [`low`, `high`] for beta.
     `discount` < 1 multiplies S and F (X and n) in each phase before it is added (Raj, Kalyani 2017, 1707.09727,
     algorithm 1); the prior is not discounted.
     Pull model: a phase is one pull, shared among the sources by their part of its tokens.
     Unseen sources: no change, but for the discount. A pull without a known reward counts as pulled: at the mean for
     gaussian, as half a success for beta.
-    Departures: fractional pulls and a step towards a vertex. Rewards between 0 and 1 add fractions to S and F; the
-    paper draws a coin for them (same mean, more noise), MABWiser wants a binariser.
+    Departures: fractional pulls, a step towards a vertex, a measured spread. Rewards between 0 and 1 add fractions to
+    S and F; the paper draws a coin for them (same mean, more noise), MABWiser wants a binariser.
     """
 
     family: str = one_of("beta", "gaussian", default="gaussian")
     discount: float = number(default=1.0, above=0, at_most=1)
-    spread: float = positive(default=1.0, at_most=1e100)
+    spread: float | None = positive(default=None, at_most=1e100)
     low: float = number(default=-1.0, at_least=-1e100, at_most=1e100)
     high: float = number(default=1.0, at_least=-1e100, at_most=1e100)
     step: float = positive(default=0.5, at_most=1.0)
@@ -43,20 +65,23 @@ class Thompson:
         """Raise ValueError unless low < high."""
         ordered(self.low, self.high)
 
-    def start(self, sources: Sources) -> Tally:
-        """Return a tally of nothing."""
-        return Tally.of(len(sources))
+    def start(self, sources: Sources) -> Posterior:
+        """Return a posterior of nothing."""
+        return Posterior.of(len(sources))
 
-    def propose(self, state: Tally, moment: Moment, rng: np.random.Generator) -> Proposal:
+    def propose(self, state: Posterior, moment: Moment, rng: np.random.Generator) -> Proposal:
         """Return w + step (v - w), (K,), for the weights w and the vertex v of a draw; notes `score` (it), `vertex`."""
-        draw = beta_draw(state, rng) if self.family == "beta" else gaussian_draw(state, self.spread, rng)
+        spread = state.size if self.spread is None else self.spread
+        draw = beta_draw(state, rng) if self.family == "beta" else gaussian_draw(state, spread, rng)
         return toward(draw, moment, self.step)
 
-    def update(self, state: Tally, outcome: Outcome) -> Tally:
-        """Return the discounted tally with the phase's pull and rewards added; for beta these lie in [0, 1]."""
+    def update(self, state: Posterior, outcome: Outcome) -> Posterior:
+        """Return the discounted posterior with the phase's pull and rewards added; for beta these lie in [0, 1]."""
         if self.family == "beta":
             outcome = attrs.evolve(outcome, reward=unit(outcome, self.low, self.high))
-        return credit(state, outcome, self.discount)
+        tally, (_, known, reward) = credit(state, outcome, self.discount), credits_of(outcome)
+        squares = float((reward**2 / np.where(known > 0, known, 1.0)).sum())
+        return Posterior(tally.pulls, tally.known, tally.reward, self.discount * state.squares + squares)
 
 
 def beta_draw(tally: Tally, rng: np.random.Generator) -> Vector:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize
 
-from andrea_core.testing.bandits import forced, opening
+from andrea_core.testing.bandits import forced, opening, paying, play
+from andrea_core.testing.worlds import make_sources
 from andrea_plugins.policies import DiscountedUcb, Exp3, Exp3Ix, Exp3S, SlidingWindowUcb, Thompson, TsallisInf, Ucb1
 from andrea_plugins.policies.tsallis_inf import distribution
 
@@ -147,13 +148,44 @@ def after_beta(successes, failures):
 
 
 def test_thompson_gaussian_has_the_published_mean_and_variance():
-    policy = Thompson(family="gaussian")
+    policy = Thompson(family="gaussian", spread=1.0)
     state, _ = forced(policy, TWENTY, ARMS)
     noise = np.random.default_rng(5).standard_normal(3)
     draw = policy.propose(state, opening(ARMS), np.random.default_rng(5)).notes["score"]
 
     pulls, total = np.array([8, 4, 8]), np.array([3.6, 1.0, 6.8])
     assert draw == GOLDEN((total / (pulls + 1) + noise / np.sqrt(pulls + 1)).tolist(), abs=1e-12)
+
+
+def test_thompson_measures_the_size_of_rewards_by_default():
+    policy, given = Thompson(), np.sqrt(np.mean([reward**2 for _, reward in TWENTY]))
+    state, _ = forced(policy, TWENTY, ARMS)
+    draws = [
+        one.propose(forced(one, TWENTY, ARMS)[0], opening(ARMS), np.random.default_rng(5)).notes["score"]
+        for one in (policy, Thompson(spread=float(given)))
+    ]
+
+    assert state.size == pytest.approx(given)
+    assert draws[0] == pytest.approx(draws[1])
+    assert policy.start(make_sources(ARMS)).size == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3, -7.0])
+def test_a_measured_spread_scales_with_the_rewards(scale):
+    sizes = [forced(Thompson(discount=0.9), [(arm, k * r) for arm, r in TWENTY], ARMS)[0].size for k in (1.0, scale)]
+
+    assert sizes[1] == pytest.approx(abs(scale) * sizes[0])
+
+
+def test_thompson_tries_every_source_where_all_rewards_are_far_from_0():
+    """The prior of the paper, N(0, 1), keeps a source that was never pulled under means of 5 for a long time."""
+    pulls = {}
+    for spread in (1.0, None):
+        drawn = play(Thompson(spread=spread, step=1.0), paying(np.full((60, 3), 5.0)), ARMS, 60, 0)
+        pulls[spread] = np.bincount(drawn, minlength=3)
+
+    assert pulls[1.0].max() == 60
+    assert pulls[None].min() > 5
 
 
 def test_discounted_thompson_discounts_counts_but_not_the_prior():

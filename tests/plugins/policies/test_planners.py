@@ -215,7 +215,7 @@ def test_a_pilot_that_is_missing_wrong_or_of_other_sources_is_refused_in_one_sen
         (MixingLaw(tables=part, target={"c": 1.0}), "target names 'c', whose loss not every pilot has"),
         (RegMix(tables=short), "5 pilots are too few for the regressor 'lightgbm'.*or set regressor"),
         (RegMix(tables=(str(bad),), regressor="linear"), "no source is called 'e'"),
-        (RegMix(tables=(str(words),), regressor="linear"), "could not convert string to float: 'much'"),
+        (RegMix(tables=(str(words),), regressor="linear"), r"column weight\.a: 'much' is not a number"),
         (RegMix(runs=(str(tmp_path),), regressor="linear"), "this is not a run folder"),
     ):
         with pytest.raises(ScenarioError, match=message):
@@ -226,3 +226,45 @@ def test_without_lightgbm_the_error_says_what_to_install(table, monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(PluginError, match=r"install it with `pip install 'andrea\[planner\]'`, or set regressor"):
         RegMix(tables=table).start(SOURCES)
+
+
+MALFORMED = {
+    "": r"pilots\.csv is empty; its first line names columns `weight\.SOURCE` and `loss\.SOURCE`",
+    "\n\n": "is empty",
+    "weight.a,loss.a\n": "names columns but has no row under them; add a row for each pilot",
+    "a,b\n1,2\n": r"has no column `weight\.SOURCE`; its first line must name columns",
+    "weight.a,weight.b\n1,0\n": r"has no column `loss\.SOURCE`",
+    "weight.a,loss.a,loss.a\n1,2,3\n": r"names the column 'loss\.a' twice; keep one",
+    "weight.a,loss.a\n1,2\n1\n": "row 2 has 1 cells under 2 columns; give one cell for each column",
+    "weight.a,loss.a\n1,2,3\n": "row 1 has 3 cells under 2 columns",
+    "weight.a,loss.a\n1,\n": r"row 1, column loss\.a: '' is not a number; write one, or nan",
+    "weight.a,loss.a\n1,2\nmany,2\n": r"row 2, column weight\.a: 'many' is not a number",
+    "weight.a,loss.a\n-1,2\n": "row 1: its weights are not finite, not negative and not all 0",
+    "weight.a;loss.a\n1;2\n": r"has no column `loss\.SOURCE`",
+}
+
+
+@pytest.mark.parametrize("policy", [MixingLaw, RegMix])
+@pytest.mark.parametrize("text", MALFORMED, ids=repr)
+def test_a_table_that_is_empty_or_malformed_is_refused_with_its_place_and_the_remedy(tmp_path, policy, text):
+    path = tmp_path / "pilots.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError, match=MALFORMED[text]) as refused:
+        policy(tables=(str(path),)).start(SOURCES)
+
+    assert str(path) in str(refused.value)
+
+
+def test_a_table_that_is_not_text_is_refused(tmp_path):
+    path = tmp_path / "pilots.csv"
+    path.write_bytes(b"\xff\xfe\x00weight")
+    with pytest.raises(ScenarioError, match=r"cannot be read as CSV: .*; write commas between cells, in UTF-8"):
+        RegMix(tables=(str(path),)).start(SOURCES)
+
+
+def test_a_byte_order_mark_and_blank_lines_are_read_over(tmp_path):
+    path, marked = tmp_path / "pilots.csv", tmp_path / "marked.csv"
+    plain = MixingLaw(tables=write_table(path, 12)).start(SOURCES)
+    marked.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\r\n\r\n"))
+
+    assert MixingLaw(tables=(str(marked),)).start(SOURCES).slopes == pytest.approx(plain.slopes)
