@@ -27,7 +27,7 @@ def closed_pipe():
 
 def cut_off(monkeypatch, capfd, *arguments):
     """(exit code, stderr) of a command whose output nobody reads, in this process."""
-    with open(closed_pipe(), "w", encoding="utf-8") as stream, monkeypatch.context() as patch:
+    with os.fdopen(closed_pipe(), "w", encoding="utf-8") as stream, monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", stream)
         with pytest.raises(SystemExit) as stopped:
             main([str(argument) for argument in arguments])

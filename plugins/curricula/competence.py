@@ -33,13 +33,12 @@ class Competence:
     initial: float = number(default=0.01, above=0, at_most=1)
 
     def start(self, sources: Sources) -> tuple[str, ...]:
-        """Return the names of all sources; raises ScenarioError for a source without a difficulty."""
+        """Return the names of all sources; raises ScenarioError unless `difficulty` has each of them and no other."""
         missing = [name for name in sources.names if name not in self.difficulty]
         unknown = [name for name in self.difficulty if name not in sources.names]
         if missing or unknown:
-            text = f"curriculum competence: {', '.join(missing)} have no difficulty" if missing else ""
-            text = text or f"curriculum competence: difficulty names {', '.join(unknown)}, which are no sources"
-            raise ScenarioError(f"{text}; give every source of the experiment a number, small for easy")
+            what = f"no number for {', '.join(missing)}" if missing else f"{', '.join(unknown)}: no such source"
+            raise ScenarioError(f"difficulty: {what}; give every source of the experiment a number, small for easy")
         return sources.names
 
     def stage(self, state: tuple[str, ...], step: int) -> Stage:
