@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from andrea_core.contracts import Adjust
-from andrea_core.errors import AndreaError, InfeasibleRegion, PluginError
+from andrea_core.errors import AndreaError, InfeasibleRegion, PluginError, ScenarioError
 from andrea_core.plugins import SINGULAR, Catalogue
 from andrea_core.values import Moment, Proposal, Vector
 
@@ -51,10 +51,17 @@ def accusation(catalogue: Catalogue, kind: str, component: object, phase: int, s
 
 @contextmanager
 def blaming(blame: Blame) -> Iterator[None]:
-    """Turn whatever a plugin raises into a PluginError that names it and the line; the project's own errors pass."""
+    """Turn whatever a plugin raises into a PluginError that names it and the line; the project's own errors pass.
+
+    A ScenarioError before the first phase is no fault of the plugin: its settings do not go with the sources.
+    """
     try:
         yield
     except InfeasibleRegion:
+        raise
+    except ScenarioError as error:
+        refused = f"the settings of the {blame.kind} {blame.name!r} do not fit: {error}"
+        error.args = (str(blame.fault(f"failed: {error}")) if blame.stage else refused,)
         raise
     except AndreaError as error:
         error.args = (str(blame.fault(f"failed: {error}")),)

@@ -1,6 +1,7 @@
 """Counter-based randomness: every generator is a pure function of the run's seed, a role and counters."""
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,5 +35,13 @@ def seed_of(seed: int, role: str, *counters: int | str) -> int:
     return int.from_bytes(_digest(seed, role, *counters)[:8], "big") >> 1
 
 
-def _digest(*parts: int | str) -> bytes:
-    return hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
+def _digest(seed: int, role: str, *counters: int | str) -> bytes:
+    begun = _begun(seed, role).copy()
+    begun.update("".join(f"\0{counter}" for counter in counters).encode())
+    return begun.digest()
+
+
+@lru_cache(maxsize=64, typed=True)
+def _begun(seed: int, role: str) -> Any:
+    """Return the hash of what comes before the counters: a run asks for the same few roles, phase after phase."""
+    return hashlib.sha256(f"{seed}\0{role}".encode())

@@ -1,6 +1,7 @@
 """The region of the moment: the stage's sources and every constraint set, cut from the simplex in order."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -33,7 +34,7 @@ def region_of(
     outside = () if stage.sources is None else tuple(name for name in names if name not in stage.sources)
     sets = [*constraints, *stage.constraints]
     try:
-        region = Region.of(names, exclude=outside, reason=f"not a source of stage {stage.name!r}")
+        region = _open(names, outside, stage.name)
         for one in sorted((one for one in sets if not one.around_weights), key=lifts_floors):
             region = _cut(region, one, context, accuse(one))
         weights = region.centre if last is None else region.project(last)
@@ -43,6 +44,12 @@ def region_of(
         return region, region.project(weights) if around else weights
     except InfeasibleRegion as error:
         raise _in_stage(error, stage, context.step) from error
+
+
+@lru_cache(maxsize=32)
+def _open(names: tuple[str, ...], outside: tuple[str, ...], stage: str) -> Region:
+    """Return the simplex of a stage's sources; the same one phase after phase, with all that it knows of itself."""
+    return Region.of(names, exclude=outside, reason=f"not a source of stage {stage!r}")
 
 
 def _cut(region: Region, one: ConstraintSet, context: Context, blame: Blame) -> Region:

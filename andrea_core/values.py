@@ -224,5 +224,5 @@ def mean_loss(loss: Vector, tokens: Integers, source: Integers, count: int) -> V
     """(K,) token-weighted mean of row losses by source, NaN where a source has no token."""
     sums = np.bincount(source.ravel(), loss.ravel(), count)
     totals = np.bincount(source.ravel(), tokens.ravel(), count)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(totals > 0, sums / totals, np.nan)
+    there = totals > 0
+    return np.where(there, sums / np.where(there, totals, 1.0), np.nan)

@@ -6,11 +6,13 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
 from andrea_core import __version__
 from andrea_core.cli.arguments import refuse_undecodable
+from andrea_core.cli.cut_off import CutOff, hush, until_cut_off
 from andrea_core.errors import AndreaError
 
 _COMMANDS = {
@@ -62,6 +64,16 @@ class _Lazy(click.Group):
             ctx.fail(f"no command is called {args[0]!r}{nearest(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the arguments, which may print help, as click does; a closed pipe is told apart from other errors."""
+        with until_cut_off():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command as click does; a closed pipe is told apart from other errors."""
+        with until_cut_off():
+            return super().invoke(ctx)
+
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="andrea")
@@ -72,36 +84,38 @@ def andrea() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit codes: 0 success, 2 bad input, 3 a probe stopped the run, 130 interrupted.
 
-    What nobody foresaw ends with its traceback, a line that asks to report it, and exit code 1.
+    What nobody foresaw ends with its traceback, a line that asks to report it, and exit code 1. Output that nobody
+    reads any more ends the command quietly.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        with until_cut_off():
+            code = _answered(given)
+            sys.stdout.flush()
+    except CutOff:
+        hush()
+        code = 0
+    sys.exit(code)
+
+
+def _answered(given: list[str]) -> int:
+    """Run a command and return its exit code, having said what went wrong."""
     try:
         refuse_undecodable(given)
         code = andrea.main(given, standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt, click.ClickException, AndreaError) as error:
-        code = _expected(error)
+        return _expected(error)
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output has gone; there is nobody to tell
-        code = 0
+        raise
     except SystemExit as error:
         if COMPLETING in os.environ:
             raise  # click's answer to the shell that asks for completions
-        if _cut_off(error):
-            sys.stderr.close()  # a table was cut off: whoever read the output has gone
-            sys.exit(0)
-        code = _say(f"error: a plugin or library ended the program (exit code {error.code!r}); mend it", BAD_INPUT)
+        return _say(f"error: a plugin or library ended the program (exit code {error.code!r}); mend it", BAD_INPUT)
     except (OSError, UnicodeError, MemoryError, RecursionError) as error:
-        code = _say(f"error: {_last_resort(error)}", BAD_INPUT)
+        return _say(f"error: {_last_resort(error)}", BAD_INPUT)
     except Exception as error:
-        code = _unforeseen(error)
-    sys.exit(code if isinstance(code, int) else 0)
-
-
-def _cut_off(error: BaseException | None) -> bool:
-    """Return whether an error came from output that nobody reads any more."""
-    while error is not None and not isinstance(error, BrokenPipeError):
-        error = error.__context__
-    return error is not None
+        return _unforeseen(error)
+    return code if isinstance(code, int) else 0
 
 
 def _expected(error: BaseException) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from andrea_core.runs.replay import Recorded, Verdict, Walk
+    from andrea_core.runs.replay import Recorded, Replayed, Verdict, Walk
     from andrea_core.scenario import Loaded
 
 DIFFERS = 1
@@ -78,7 +78,9 @@ def _other(asked: "Loaded", own: "Loaded", recorded: "Recorded", out: Path | Non
     from andrea_core.runs.replay import Walk, replayed
     from andrea_core.runs.replay.shown import summary, walk_table
 
-    walk = Walk.of(recorded, replayed(asked, recorded, own=False))
+    phases = list(replayed(asked, recorded, own=False))
+    _tell_dropped(phases, asked)
+    walk = Walk.of(recorded, phases)
     _save(walk, asked, recorded, out, off_policy=True)
     click.echo(
         f"off-policy: {_policy(asked)} decides, but every outcome is the recorded run's, trained under the weights of "
@@ -88,6 +90,26 @@ def _other(asked: "Loaded", own: "Loaded", recorded: "Recorded", out: Path | Non
     for line in summary(walk):
         click.echo(line)
     return 0
+
+
+def _tell_dropped(phases: "list[Replayed]", asked: "Loaded") -> None:
+    """Say which scores were not finite; raises RunError when there are no others: the policy would learn nothing."""
+    import numpy as np
+
+    from andrea_core.errors import RunError
+
+    dropped = [phase for phase in phases if phase.dropped]
+    if not dropped:
+        return
+    reward = asked.catalogue.name_of("rewards", asked.scenario.reward)
+    text = (
+        f"{sum(len(phase.dropped) for phase in dropped):,} scores of the reward {reward!r} in {len(dropped)} of "
+        f"{len(phases)} phases are not finite and count as no reward, the first in phase {dropped[0].phase} "
+        f"(step {dropped[0].step}), {dropped[0].dropped[0]}"
+    )
+    if all(np.isnan(phase.arrays["reward"]).all() for phase in phases):
+        raise RunError(f"{text}; there are no others, so nothing is learnt: change its settings, or scale it down")
+    click.echo(f"note: {text}", err=True)
 
 
 def _save(walk: "Walk", loaded: "Loaded", recorded: "Recorded", out: Path | None, *, off_policy: bool) -> None:

@@ -93,15 +93,17 @@ def _earliest(ranks: list[int], fresh: list[int]) -> list[int] | None:
 
     None when there is no rank to take in a row.
     """
-    coming = iter(ranks)
     waiting: list[int] = []
     picked = []
+    place = 0
     for count in fresh:
         if count == 1:
-            picked.append(heappushpop(waiting, next(coming)))
+            picked.append(heappushpop(waiting, ranks[place]))
+            place += 1
             continue
-        for _ in range(count):
-            heappush(waiting, next(coming))
+        for rank in ranks[place : place + count]:
+            heappush(waiting, rank)
+        place += count
         if not waiting:
             return None
         picked.append(heappop(waiting))

@@ -53,6 +53,7 @@ class Sampler:
 
     def __init__(self, settings: SamplerSettings, streams: Sequence[Stream]):
         self._settings, self._streams = settings, streams
+        self._counted: tuple[Integers, Vector] | None = None
 
     def start(self) -> SamplerState:
         """Return the state before the first phase."""
@@ -80,8 +81,10 @@ class Sampler:
 
     def ledger(self, state: SamplerState, trained: Integers) -> Ledger:
         """Return what was used so far; `trained` (K,) are the tokens trained."""
-        epochs = [stream.epochs(int(rows)) for stream, rows in zip(self._streams, state.position, strict=True)]
-        return Ledger(state.position, trained, np.array(epochs))
+        if self._counted is None or self._counted[0] is not state.position:  # asked twice a phase: its end, the next
+            epochs = [stream.epochs(int(rows)) for stream, rows in zip(self._streams, state.position, strict=True)]
+            self._counted = state.position, np.array(epochs)
+        return Ledger(state.position, trained, self._counted[1])
 
 
 def _positions(source: Integers, first: Integers) -> Integers:

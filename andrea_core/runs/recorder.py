@@ -13,7 +13,7 @@ from andrea_core.errors import RunError
 from andrea_core.runs.cpu import cpu_type
 from andrea_core.runs.files import disk_errors
 from andrea_core.runs.rows import Block, Table
-from andrea_core.runs.soundness import RESTORE, check_descriptions, readable
+from andrea_core.runs.soundness import RESTORE, check_descriptions, drop_unborn, readable
 from andrea_core.runs.writer import Writer
 
 CHUNK, WHOLE = 512, 2**16
@@ -117,8 +117,10 @@ class Recorder:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Cut every table back to a checkpoint; tables that began later vanish.
 
-        Raises RunError, before anything is changed, when what was written earlier is no longer there.
+        Raises RunError, before any row is changed, when what was written earlier is no longer there.
         """
+        with disk_errors(str(self._path)):
+            drop_unborn(self._path)
         with readable(self._path):
             members = sorted(self._root.members(max_depth=None))
         for name, table in state["tables"].items():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from andrea_core.errors import AndreaError, RunError
+from andrea_core.runs.files import remove
 
 RESTORE = "restore the folder from a copy, or start the run anew with `andrea run`"
 
@@ -37,6 +38,18 @@ def check_descriptions(folder: Path, *, deep: bool = False) -> None:
             found = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(found, dict) or found.get("node_type") not in ("group", "array"):
                 raise ValueError("it describes neither a group nor an array")
+
+
+def drop_unborn(folder: Path) -> None:
+    """Remove folders below a folder of the record that a killed process had only begun to make: no file is in them.
+
+    zarr makes a group's or an array's folder first and writes into it, aside, what it is; it warns of such a rest.
+    """
+    for child in [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]:
+        if (child / "zarr.json").exists():
+            drop_unborn(child)
+        elif all(path.is_dir() or path.suffix == ".partial" for path in child.rglob("*")):
+            remove(child)
 
 
 def layout(array: Any) -> str:

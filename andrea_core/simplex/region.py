@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -23,6 +23,8 @@ from andrea_core.simplex.sampling import Sampler, prepare
 from andrea_core.values import Mask, Vector
 
 _PROJECTIONS = {"euclidean": (euclidean, euclidean_rows), "kl": (kullback_leibler, kullback_leibler_rows)}
+
+KEPT = 4  # cuts that a region remembers
 
 
 class Active(NamedTuple):
@@ -90,8 +92,24 @@ class Region(Measured):
         rows: Iterable[Row] = (),
     ) -> "Region":
         """Return the intersection with further bounds; raises as `Region.of`."""
-        stated = self.stated.restrict(floors or {}, caps or {}, exclude, reason)
-        return self._judged(stated.combine(groups, rows, reason))
+        floors, caps, exclude = floors or {}, caps or {}, (exclude,) if isinstance(exclude, str) else tuple(exclude)
+        if groups or rows:
+            return self._judged(self.stated.restrict(floors, caps, exclude, reason).combine(groups, rows, reason))
+        given = tuple(floors.items()), tuple(caps.items()), exclude, reason
+        try:
+            known = self._cuts.get(given)
+        except TypeError:  # something that is no number: the next line says which
+            known = None
+        if known is None:
+            known = self._cuts[given] = self._judged(self.stated.restrict(floors, caps, exclude, reason))
+            if len(self._cuts) > KEPT:
+                del self._cuts[next(iter(self._cuts))]
+        return known
+
+    @cached_property
+    def _cuts(self) -> dict[Any, "Region"]:
+        """The last few regions cut from this one: a run cuts the same ones phase after phase."""
+        return {}
 
     @property
     def approximate(self) -> bool:
@@ -144,9 +162,8 @@ class Region(Measured):
     @property
     def note(self) -> str:
         """A sentence when the region is one point within rounding, else empty."""
-        if not self.rounding:
-            return ""
-        return f"the bounds leave one point within rounding (exact slack {self.rounding:.3g})"
+        why = f"the bounds leave one point within rounding (exact slack {self.rounding:.3g})"
+        return why if self.rounding else ""
 
     @cached_property
     def centre(self) -> Vector:
@@ -216,8 +233,7 @@ class Region(Measured):
 
     def offence(self, w: Vector) -> float:
         """Return the largest amount by which w (K,) breaks a bound or misses the sum, 0.0 for none."""
-        off = float(np.maximum(self.lower - w, w - self.upper).max())
-        return max(off, abs(checking.summed(w) - self.total), 0.0)
+        return max(float(np.maximum(self.lower - w, w - self.upper).max()), abs(checking.summed(w) - self.total), 0.0)
 
     def settle(self, w: Vector) -> Vector:
         """Return w (K,), which offends by rounding at most, moved into the region by about as much."""

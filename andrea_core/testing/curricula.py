@@ -1,6 +1,6 @@
 """The conformance check of curricula: every step has one stage, and stages keep their borders."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -10,6 +10,7 @@ from andrea_core.contracts import Curriculum
 from andrea_core.testing.calls import call, check_settings, fail, fingerprint, resumed
 from andrea_core.testing.crowds import accepts, alone, crowd, field
 from andrea_core.testing.exploring import explore
+from andrea_core.testing.growth import check_growth
 from andrea_core.testing.worlds import NAMES, draw_outcome, make_sources
 from andrea_core.values import Findings, Measurement, Outcome, Sources, Stage
 
@@ -31,13 +32,17 @@ def check_curriculum(
     borders, spread over each run: the stage of a step holds it, every step of a stage names the same stage, its sources
     exist; state and inputs stay as they were; equal inputs give equal answers, from a resumed state too; the state can
     be stored; nothing is remembered outside of it. Then one source alone and 10,000, where the settings accept them (no
-    ScenarioError; a stage that names sources is left out with them).
+    ScenarioError; a stage that names sources is left out with them), and that its work and memory do not grow with the
+    square of the number of sources.
     """
     check_settings(curriculum, "start", "stage", "update")
     names = tuple(names)
     call(curriculum, "start", make_sources(names))
     explore(lambda data: _check_drawn(curriculum, names, steps, phases, data), examples, seed)
-    for some, count in ((alone(names), 10), (crowd(names, ()), 4)):
+    many = crowd(names, ())
+    if accepts(curriculum, many):  # first, or its square would take for ever
+        check_growth(curriculum, "update", lambda count: _work(curriculum, crowd(names, (), count)))
+    for some, count in ((alone(names), 10), (many, 4)):
         if accepts(curriculum, some) and _fits(curriculum, some):
             rng = np.random.default_rng(seed)
             told = [draw_outcome(field(some).centre, phase, rng) for phase in range(count)]
@@ -54,6 +59,20 @@ def _check_drawn(
     length = max(1, steps // phases)
     told = [attrs.evolve(few[phase % 4], step=length * (phase + 1), phase=phase) for phase in range(phases)]
     _check_twice(curriculum, names, steps, told)
+
+
+def _work(curriculum: Curriculum[Any], names: tuple[str, ...]) -> Callable[[], object]:
+    """Return the calls of two phases, their world made beforehand."""
+    sources, rng = make_sources(names), np.random.default_rng(0)
+    told = [draw_outcome(field(names).centre, phase, rng) for phase in range(2)]
+
+    def calls() -> None:
+        state = curriculum.start(sources)
+        for outcome in told:
+            curriculum.stage(state, 20 * outcome.phase)
+            state = curriculum.update(state, outcome, Findings({}))
+
+    return calls
 
 
 def _fits(curriculum: Curriculum[Any], names: tuple[str, ...]) -> bool:

@@ -28,15 +28,16 @@ def check_reward(
     traits, if any; that state and inputs stay; that equal state, observation and generator give equal bits, from a
     resumed state too; that the state can be stored; that nothing is remembered outside of it. Then, where the settings
     accept such sources, the same of one source alone and of 10,000 (100 for one that asks for gradients), and that work
-    and memory do not grow with the square of the number of sources.
+    and memory do not grow with the square of the number of sources (of one that asks for gradients, memory may).
     """
     check_settings(reward, "start", "score")
     names = tuple(names)
     call(reward, "start", make_sources(names))
     explore(lambda data: _check_drawn(reward, names, phases, data), examples, seed)
     many = crowd(names, reward.needs)
-    if accepts(reward, many) and "source_gradients" not in reward.needs:
-        check_growth(reward, "score", lambda count: _work(reward, crowd(names, reward.needs, count)))
+    if accepts(reward, many):
+        tables = "source_gradients" in reward.needs
+        check_growth(reward, "score", lambda count: _work(reward, crowd(names, (), count)), tables=tables)
     for some, count in ((alone(names), 10), (many, 3)):
         if accepts(reward, some):
             _check_twice(reward, some, _shown(reward, some, count, seed))

@@ -33,22 +33,23 @@ class Competence:
     initial: float = number(default=0.01, above=0, at_most=1)
 
     def start(self, sources: Sources) -> tuple[str, ...]:
-        """Return the names of all sources; raises ScenarioError for a source without a difficulty."""
+        """Return the names of all sources; raises ScenarioError unless `difficulty` has each of them and no other."""
         missing = [name for name in sources.names if name not in self.difficulty]
         unknown = [name for name in self.difficulty if name not in sources.names]
         if missing or unknown:
-            text = f"curriculum competence: {', '.join(missing)} have no difficulty" if missing else ""
-            text = text or f"curriculum competence: difficulty names {', '.join(unknown)}, which are no sources"
-            raise ScenarioError(f"{text}; give every source of the experiment a number, small for easy")
+            first = ", ".join((missing or unknown)[:20]) + (", ..." if len(missing or unknown) > 20 else "")
+            what = f"no number for {first}" if missing else f"{first}: no such source"
+            raise ScenarioError(f"difficulty: {what}; give every source of the experiment a number, small for easy")
         return sources.names
 
     def stage(self, state: tuple[str, ...], step: int) -> Stage:
         """Return the stage with start <= step < until."""
-        openings = self.openings(state)
-        index = max(i for i, (start, _) in enumerate(openings) if start <= step)
-        start, opened = openings[index]
-        until = openings[index + 1][0] if index + 1 < len(openings) else OPEN_END
-        return Stage(f"{len(opened)} of {len(state)}", start, until, None if len(opened) == len(state) else opened)
+        counts = self._counts(state)
+        index = max(i for i, (start, _) in enumerate(counts) if start <= step)
+        start, count = counts[index]
+        until = counts[index + 1][0] if index + 1 < len(counts) else OPEN_END
+        opened = None if count == len(state) else self._easiest(state, count)
+        return Stage(f"{count} of {len(state)}", start, until, opened)
 
     def update(self, state: tuple[str, ...], outcome: Outcome, findings: Findings) -> tuple[str, ...]:
         """Return the state as it is: the steps alone decide."""
@@ -56,13 +57,21 @@ class Competence:
 
     def openings(self, names: tuple[str, ...]) -> list[tuple[int, tuple[str, ...]]]:
         """Return (first step, open sources) of each stage, in order; the sources in the experiment's order."""
-        ranked = sorted(names, key=self.difficulty.__getitem__)
+        return [(start, self._easiest(names, count)) for start, count in self._counts(names)]
+
+    def _counts(self, names: tuple[str, ...]) -> list[tuple[int, int]]:
+        """Return (first step, number of open sources) of each stage, in order."""
+        ranked = sorted(self.difficulty[name] for name in names)
         at: dict[int, int] = {}
         count = 0
-        for _, equal in groupby(ranked, key=self.difficulty.__getitem__):
+        for _, equal in groupby(ranked):
             count += len(list(equal))
             at[self.opening(count / len(names)) if at else 0] = count
-        return [(start, tuple(name for name in names if name in set(ranked[:n]))) for start, n in at.items()]
+        return list(at.items())
+
+    def _easiest(self, names: tuple[str, ...], count: int) -> tuple[str, ...]:
+        opened = set(sorted(names, key=self.difficulty.__getitem__)[:count])
+        return tuple(name for name in names if name in opened)
 
     def opening(self, share: float) -> int:
         """Return the first step whose competence reaches a share of the sources."""

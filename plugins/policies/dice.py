@@ -1,11 +1,12 @@
 """Dice: in each phase draw which of several policies acts; all of them learn (ANDREA's dice control)."""
 
+import sys
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from andrea_core import Moment, Outcome, Policy, PolicyTraits, Proposal, Sources, positive
+from andrea_core import Moment, Outcome, Policy, PolicyTraits, Proposal, ScenarioError, Sources, positive
 
 
 @attrs.frozen(kw_only=True)
@@ -23,6 +24,14 @@ class Face:
     def label(self) -> str:
         """The name under which the record shows the face."""
         return self.name or type(self.policy).__name__.lower()
+
+
+def _summable(_dice: "Dice", _attribute: "attrs.Attribute[Any]", faces: tuple[Face, ...]) -> None:
+    if sum(face.share for face in faces) > sys.float_info.max:
+        raise ValueError(
+            "the shares of the faces sum to more than a number can hold; only their ratios count, so divide them all, "
+            "for example shares of 0.3 and 0.7"
+        )
 
 
 def _distinct(_dice: "Dice", _attribute: "attrs.Attribute[Any]", faces: tuple[Face, ...]) -> None:
@@ -45,7 +54,7 @@ class Dice:
     The record names the face that acted ("ucb1"; for a dice inside a dice, "dice/ucb1").
     """
 
-    faces: tuple[Face, ...] = attrs.field(validator=_distinct)
+    faces: tuple[Face, ...] = attrs.field(validator=[_distinct, _summable])
     traits: ClassVar[PolicyTraits] = PolicyTraits(
         pull="mixed", unseen="as the faces' policies have it", equivariant=False
     )
@@ -56,8 +65,8 @@ class Dice:
         return frozenset().union(*(face.policy.needs for face in self.faces))
 
     def start(self, sources: Sources) -> tuple[Any, ...]:
-        """Return the states of the faces' policies."""
-        return tuple(face.policy.start(sources) for face in self.faces)
+        """Return the states of the faces' policies; raises ScenarioError that names a face which does not fit."""
+        return tuple(_begun(index, face, sources) for index, face in enumerate(self.faces))
 
     def propose(self, state: tuple[Any, ...], moment: Moment, rng: np.random.Generator) -> Proposal:
         """Return the proposal of the face that was drawn, with its name in `acted`."""
@@ -73,6 +82,15 @@ class Dice:
         """Return the faces' states, each after the outcome."""
         pairs = zip(self.faces, state, strict=True)
         return tuple(face.policy.update(known, outcome) for face, known in pairs)
+
+
+def _begun(index: int, face: Face, sources: Sources) -> Any:
+    try:
+        return face.policy.start(sources)
+    except ScenarioError as error:
+        raise ScenarioError(
+            f"faces[{index}] ({face.label}) does not fit the sources of this scenario or run: {error}"
+        ) from error
 
 
 def _path(label: str, inner: str | None) -> str:

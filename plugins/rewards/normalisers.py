@@ -126,8 +126,10 @@ def between_quantiles(reservoir: Reservoir, scores: Vector) -> Vector:
 
 def root_mean_square(values: Vector) -> float:
     """Return the root mean square of the values that are not NaN, the largest factored out so that none overflows."""
-    largest = float(np.nanmax(np.abs(values)))
-    return largest * float(np.sqrt(np.nanmean((values / largest) ** 2))) if largest > 0 else 0.0
+    known = ~np.isnan(values)
+    sizes = np.where(known, np.abs(values), 0.0)
+    largest = float(sizes.max())
+    return largest * float(np.sqrt(((sizes / largest) ** 2).sum() / known.sum())) if largest > 0 else 0.0
 
 
 def _sampled(kind: str, reservoir: Reservoir, scores: Vector, rng: np.random.Generator) -> Reservoir:

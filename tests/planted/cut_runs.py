@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+import traceback
 
 import numpy as np
 import zarr
@@ -41,7 +43,10 @@ def killed_run(make, at_step, *, written=False):
 
             experiment.trainer.step = step_then_die
             experiment.run(step)
+        except BaseException:
+            traceback.print_exc()  # the assertion below could only say that something was wrong
         finally:
+            sys.stderr.flush()
             os._exit(7)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), f"the child ended by itself: {status}"

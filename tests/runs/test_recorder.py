@@ -170,3 +170,33 @@ def test_many_rows_at_a_time_are_recorded_as_one_by_one(tmp_path, whole):
     other.flush()
 
     same(contents(tmp_path / "one"), contents(tmp_path / "other"))
+
+
+def test_a_table_that_was_only_begun_when_the_process_was_killed_is_no_damage(tmp_path):
+    path = tmp_path / "cut.zarr"
+    recorder = Recorder(path, {"sources": ["a"]})
+    recorder["steps"].append({"loss": np.float32(1)})
+    state = saved(recorder)
+    for begun in ("phases", "steps/tokens"):  # zarr's own order: the folder, a file aside, then the description
+        (path / begun / "c").mkdir(parents=True)
+        (path / begun / "zarr.0123abcd.partial").write_bytes(b"{")
+    again = Recorder(path, {"sources": ["a"]})
+    again.restore(restore(*state, {}))
+    feed(again, 1, 4)
+    again.flush()
+
+    assert len(contents(path)["steps/loss"]) == 4
+    assert len(contents(path)["phases/weights"]) == 3
+
+
+def test_a_group_that_has_lost_its_description_but_holds_rows_is_still_damage(tmp_path):
+    path = tmp_path / "lost.zarr"
+    recorder = Recorder(path, {"sources": ["a"]})
+    feed(recorder, 0, 3)
+    state = saved(recorder)
+    (path / "phases" / "zarr.json").unlink()
+    again = Recorder(path, {"sources": ["a"]})
+
+    with pytest.raises(RunError, match="damaged"):
+        again.restore(restore(*state, {}))
+    assert (path / "phases" / "weights" / "zarr.json").exists()

@@ -25,6 +25,26 @@ class Centre:
 def andrea_policies(): return {"centre": Centre}
 '''
 
+OVERFLOWS = '''
+import attrs
+import numpy as np
+from andrea_core import hookimpl
+
+@attrs.frozen
+class Overflows:
+    """Infinite until a step, then the loss."""
+    until: int = 10
+    needs = frozenset()
+    def start(self, sources): return None
+    def score(self, state, observation, rng):
+        loss = observation.loss_by_source()
+        return (loss + np.inf if observation.step < self.until else loss), state
+
+@hookimpl
+def andrea_rewards(): return {"overflows": Overflows}
+'''
+FACES = "policy.faces=[{{share=1.7e308,policy={{use='random'}}}},{{share={},policy={{{}}}}}]"
+
 
 @pytest.fixture
 def replay(capsys):
@@ -69,6 +89,13 @@ def test_a_run_that_differs_ends_with_1_and_says_where_by_how_much_and_on_which_
         (["--policy", "ucb2"], "no policy is called 'ucb2'; did you mean 'ucb1'?"),
         (["--set", "model.width=8"], "only policy, reward, adjusts, constraints, curriculum, seed can be set"),
         (["--policy", "ucb1", "--set", "policy.cc=1"], "unknown key 'cc'"),
+        (["--policy", "dice"], "--policy takes the defaults of 'dice', and some settings have none: add them, --set"),
+        (["--policy", "dice", "--set", FACES.format(9e307, 'use="uniform"')], "only their ratios count, so divide"),
+        (
+            ["--policy", "dice", "--set", FACES.format(1.0, 'use="doremi",reference={birds=2.0}')],
+            "policy 'dice' do not fit: faces[1] (doremi) does not fit the sources of this scenario or run",
+        ),
+        (["--policy", "doremi", "--set", "policy.reference={birds=2.0}"], "settings of the policy 'doremi' do not fit"),
         (["--policy", "ucb1", "--policy-file", "x.toml"], "--policy and --policy-file both say which policy"),
         (["--policy", "ucb1", "--out", "walk.txt"], "name a file that ends in .csv, or a folder that ends in .zarr"),
         (["--policy-file", "absent.toml"], "absent.toml does not exist"),
@@ -81,6 +108,20 @@ def test_bad_input_ends_with_2_and_one_message(run, replay, options, message, tm
     assert code == 2
     assert message in err
     assert "Traceback" not in err
+
+
+def test_rewards_that_overflow_are_told_and_refused_where_nothing_is_left(run, replay, tmp_path):
+    plugin = tmp_path / "overflows.py"
+    plugin.write_text(OVERFLOWS, encoding="utf-8")
+    options = ("--plugin", plugin, "--policy", "ucb1", "--set")
+    some = replay(run, *options, "reward={use='overflows'}")
+    none = replay(run, *options, "reward={use='overflows', until=1000}")
+
+    assert some[0] == 0
+    assert "are not finite and count as no reward, the first in phase 0 (step 0)" in some[2]
+    assert none[0] == 2
+    assert "scores of the reward 'overflows' in" in none[2]
+    assert "nothing is learnt: change its settings, or scale it down" in none[2]
 
 
 def test_what_is_no_run_ends_with_2(tmp_path, replay):

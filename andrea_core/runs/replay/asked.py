@@ -1,5 +1,6 @@
 """What a replay is asked for: the run's own scenario, or the same with another policy, reward or other settings."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,16 @@ def other_scenario(
     )
     for override in asked:
         data = apply_override(data, override)
-    return loaded(data, Catalogue.of(data["plugins"], folder=folder), with_overrides(layers, asked))
+    catalogue = Catalogue.of(data["plugins"], folder=folder)
+    try:
+        return loaded(data, catalogue, with_overrides(layers, asked))
+    except ScenarioError as error:
+        if policy is None or not re.search(r"^--policy: policy\.\S+: the key \S+ is missing", str(error), re.MULTILINE):
+            raise
+        raise ScenarioError(
+            f"{error}\n--policy takes the defaults of {policy!r}, and some settings have none: add them, "
+            "--set 'policy.KEY=VALUE', or take a whole table [policy] by --policy-file"
+        ) from error
 
 
 def changed_plugins(facts: Mapping[str, Any], catalogue: Catalogue) -> list[str]:

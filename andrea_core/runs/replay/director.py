@@ -30,6 +30,8 @@ class Replayed:
     policy: str
     steps: int
     arrays: Mapping[str, Vector]
+    dropped: tuple[str, ...] = ()
+    """Scores of the reward that were not finite, each with its source: they count as no reward."""
 
 
 @attrs.frozen
@@ -76,8 +78,10 @@ def replayed(loaded: Loaded, recorded: Recorded, *, own: bool) -> Iterator[Repla
         director = pivots.director(director, state.step)
         phase = director.decide(state)
         landed = phase.landed.weights
-        after, outcome = _learnt(director, state, _as_recorded(phase, recorded, index), recorded, index)
-        yield _row(director, state, phase, outcome, own=own)
+        seen = recorded.observation(index)
+        after, outcome, odd = director.learn(state, _as_recorded(phase, recorded, index), seen)
+        dropped = tuple(text for kind, text in odd if kind == "reward_dropped")
+        yield attrs.evolve(_row(director, state, phase, outcome, own=own), dropped=dropped)
         ended = attrs.evolve(phase, steps=after.step - state.step)
         findings = looks.at(ended, after.step, loaded.scenario.run.steps)
         state = director.advance(after if own else attrs.evolve(after, weights=landed), outcome, findings)
@@ -112,11 +116,6 @@ def _as_recorded(phase: Phase, recorded: Recorded, index: int) -> Phase:
         landed=attrs.evolve(phase.landed, weights=recorded.phases["weights"][index]),
         plan=attrs.evolve(phase.plan, after=recorded.left(index)),
     )
-
-
-def _learnt(director: Director, state: State, phase: Phase, recorded: Recorded, index: int) -> tuple[State, Outcome]:
-    after, outcome, _ = director.learn(state, phase, recorded.observation(index))
-    return after, outcome
 
 
 def _row(director: Director, before: State, phase: Phase, outcome: Outcome, *, own: bool) -> Replayed:

@@ -59,9 +59,9 @@ def test_scaling_moves_the_openings_and_merges_those_that_coincide():
 
 
 def test_a_source_without_a_difficulty_and_an_unknown_one_are_refused():
-    with pytest.raises(ScenarioError, match="c, d have no difficulty; give every source"):
+    with pytest.raises(ScenarioError, match="difficulty: no number for c, d; give every source"):
         Competence({"a": 1.0, "b": 2.0}, 10).start(make_sources(NAMES))
-    with pytest.raises(ScenarioError, match="difficulty names e, which are no sources"):
+    with pytest.raises(ScenarioError, match="difficulty: e: no such source; give every source"):
         Competence({**FOUR, "e": 2.0}, 10).start(make_sources(NAMES))
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from andrea_core import Proposal
+from andrea_core import Proposal, ScenarioError
 from andrea_core.testing.worlds import draw_outcome, draw_region, make_moment, make_sources
-from andrea_plugins.policies import Dice, Face, Fixed, Random, Ucb1, Uniform
+from andrea_plugins.policies import Dice, Doremi, Face, Fixed, Random, Ucb1, Uniform
 
 NAMES = ("a", "b", "c", "d")
 DICE = Dice((Face(share=0.3, policy=Random()), Face(share=0.7, policy=Ucb1())))
@@ -89,3 +89,21 @@ def test_a_dice_without_faces_and_a_face_without_share_are_refused():
         Dice(())
     with pytest.raises(ValueError, match="greater than 0"):
         Face(share=0, policy=Fixed({"a": 1.0}))
+
+
+def test_shares_whose_sum_overflows_are_refused_and_large_ones_are_not():
+    with pytest.raises(ValueError, match="sum to more than a number can hold; only their ratios count"):
+        Dice((Face(share=1e308, policy=Random()), Face(share=1e308, policy=Ucb1())))
+    dice = Dice((Face(share=6e307, policy=Random()), Face(share=3e307, policy=Ucb1())))
+    state, rng = dice.start(make_sources(NAMES)), np.random.default_rng(1)
+    acted = [dice.propose(state, border(), rng).acted for _ in range(900)]
+
+    assert abs(acted.count("random") / 900 - 2 / 3) < 5 * np.sqrt(2 / 9 / 900)
+
+
+def test_a_face_that_does_not_fit_the_sources_is_named():
+    dice = Dice((Face(share=1, policy=Random()), Face(share=1, policy=Doremi(reference={"a": 2.0}), name="robust")))
+    with pytest.raises(
+        ScenarioError, match=r"faces\[1\] \(robust\) does not fit the sources.*no number for source 'b'"
+    ):
+        dice.start(make_sources(NAMES))
