@@ -38,7 +38,8 @@ def seed_of(seed: int, role: str, *counters: int | str) -> int:
 def _digest(seed: int, role: str, *counters: int | str) -> bytes:
     begun = _begun(seed, role).copy()
     begun.update("".join(f"\0{counter}" for counter in counters).encode())
-    return begun.digest()
+    digest: bytes = begun.digest()
+    return digest
 
 
 @lru_cache(maxsize=64, typed=True)

@@ -33,20 +33,25 @@ def _grouped(stated: Bounds) -> Region:
 
 
 def _exact(stated: Bounds) -> Region:
-    """Return the region without rows, and without groups where these share sources."""
-    if stated.groups and stated.disjoint:
-        return _grouped(attrs.evolve(stated, rows=()))
+    """Return the region without rows, and without groups where those that matter share sources."""
     single = attrs.evolve(stated, rows=(), groups=())
-    return Region(single, judge(single))
+    if not stated.groups:
+        return Region(single, judge(single))
+    if stated.disjoint:
+        return _grouped(attrs.evolve(stated, rows=()))
+    plain = Region(single, judge(single))
+    groups = tuple(one for one in stated.groups if _cuts(attrs.evolve(single, groups=(one,)), plain))
+    mattering = attrs.evolve(single, groups=groups)
+    return _grouped(mattering) if groups and mattering.disjoint else plain
 
 
 def _cuts(stated: Bounds, exact: Region) -> bool:
     """Return whether a row, or a group that is no part of the exact region, cuts into it: its best vertices tell."""
     from andrea_core.simplex.polytope.lp import rows_of
 
+    stated = attrs.evolve(stated, groups=tuple(one for one in stated.groups if one not in exact.stated.groups))
     rows = rows_of(stated)
-    count = len(stated.rows) if exact.stated.groups else len(rows.low)
-    for row, low, high in zip(rows.matrix[:count], rows.low, rows.high, strict=False):
+    for row, low, high in zip(rows.matrix, rows.low, rows.high, strict=True):
         most, least = float(row @ exact.vertex(row)), float(row @ exact.vertex(-row))
         if most > high + _IMPLIED or least < low - _IMPLIED:
             return True

@@ -14,8 +14,9 @@ class TrustRegion:
     sums to 1 and weights w of the region, the projections p' = clip(p - theta) and clip(c p) differ from w in one
     sign by no more than p does (by the sign of theta, or of c - 1), so the landed weights are within `delta` of w too.
     With bounds on sums of sources that is not so; there the point is put on the region here, by Euclidean projection,
-    and drawn back toward w if it has gone too far. An unseen source is treated like any other. Adjustments that
-    follow may go farther: name this one last.
+    and drawn back toward w if it has gone too far. Distances are from the present weights as the phase's region has
+    them: where the region moves (a stage border, `anneal`, `max_change`), what that forces comes on top. An unseen
+    source is treated like any other. Adjustments that follow may go farther: name this one last.
     """
 
     delta: float = positive(at_most=1.0)

@@ -7,6 +7,8 @@ import numpy as np
 
 from andrea_core import AndreaError, Context, Region, positive
 
+_ROUNDING = 2.0**-50
+
 
 @attrs.frozen
 class MaxChange:
@@ -27,6 +29,7 @@ class MaxChange:
         if region.is_point:
             return region  # further bounds could only move the last bits of the one point there is
         floors = np.maximum(context.weights - self.delta, 0.0)
+        floors[floors < _ROUNDING] = 0.0  # a weight of about delta: what is left is rounding, no floor
         caps = np.minimum(context.weights + self.delta, 1.0)
         return region.restrict(
             floors=dict(zip(region.names, floors.tolist(), strict=True)),

@@ -136,7 +136,7 @@ def test_the_clash_is_irreducible_and_its_amount_right():
     with pytest.raises(InfeasibleRegion) as caught:
         Region.of("abcd", {"c": 0.3, "d": 0.05}, {"a": 0.9}, rows=(Row({"a": 1, "b": 1}, at_least=0.8),))
     assert {(one.kind, one.source) for one in caught.value.clash} == {("floor", "c"), ("row floor", "a + b")}
-    assert caught.value.repair == "relax the row a + b by 0.15 in total"
+    assert caught.value.repair == "relax the row a + b by 0.15 in total, 0.1 of it for this clash"
     mended = Region.of("abcd", {"c": 0.3, "d": 0.05}, {"a": 0.9}, rows=(Row({"a": 1, "b": 1}, at_least=0.65),))
     assert mended.dimension == 1
 

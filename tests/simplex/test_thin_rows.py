@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from andrea_core.errors import InfeasibleRegion
 from andrea_core.simplex import Group, Region, Row
 from andrea_core.simplex.polytope.region import ROW_SLACK
 
 NAMES = tuple("abcdef")
-WIDTHS = [1e-3, 1e-6, 1e-8, 1e-9, 1e-11, 1e-13]
+WIDTHS = [1e-3, 1e-6, 1e-8, 1e-9, 1e-11]
 
 
 def thin(width, rows=()):
@@ -17,7 +18,7 @@ def thin(width, rows=()):
     return Region.of(NAMES, floors, caps, exclude=("f",), rows=rows)
 
 
-@pytest.mark.parametrize("width", [*WIDTHS, 1e-15])
+@pytest.mark.parametrize("width", [*WIDTHS, 1e-13, 1e-15])
 def test_a_row_that_changes_nothing_leaves_the_centre_of_a_thin_region(width):
     idle = thin(width, (Row({"a": 1.0, "b": -1.0}, -5.0, 5.0),))
     np.testing.assert_allclose(idle.centre, thin(width).centre, atol=1e-16)
@@ -72,7 +73,7 @@ def test_a_group_that_takes_all_room_but_a_unit_of_rounding_beside_an_idle_row(t
 
 
 def test_rows_that_cut_nothing_off_leave_all_exact():
-    plain = Region.of("abcd", {"a": 0.2}, {"b": 2e-9}, groups=(Group("bc", 0.1, 0.6),))
+    plain = Region.of("abcd", {"a": 0.2}, {"b": 2e-9}, groups=(Group(("b", "c"), 0.1, 0.6),))
     idle = plain.restrict(rows=(Row({"a": 1.0, "b": 1.0}, 0.0, 2.0), Row({"c": 3.0, "d": -1.0}, at_least=-1.0)))
     assert not idle.approximate
     assert idle.dimension == plain.dimension == 3
@@ -98,3 +99,23 @@ def test_vertices_of_bounds_that_are_units_of_rounding_apart_are_legal():
     caps = {name: low + width for name, low, width in zip(names, base, widths, strict=True)}
     region = Region.of(names, dict(zip(names, base, strict=True)), caps)
     assert all(region.contains(w) for w in region.vertices(2000))
+
+
+def test_a_group_of_all_beside_rows_changes_nothing():
+    rows = (Row({"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}, at_most=1.0),)
+    region = Region.of("abcd", groups=(Group(("a", "b"), 0.0, 0.87),), rows=rows)
+    idle = region.restrict(groups=(Group(tuple("abcd"), 0.0, 1.0),))
+    assert not idle.approximate
+    assert idle.centre.tobytes() == region.centre.tobytes()
+
+
+def test_a_row_that_the_sum_decides_does_not_move_the_middle():
+    rows = (Row({"a": 1e-3, "b": 0.0, "c": 1e-4, "d": 1.0}, at_most=0.07),)
+    region = Region.of("abcde", rows=rows)
+    idle = region.restrict(groups=(Group(tuple("abcde"), 0.0, 1.0), Group(("a", "b"), 0.0, 1.0)))
+    np.testing.assert_allclose(idle.centre, region.centre, atol=1e-8)
+
+
+def test_one_row_that_no_weights_meet_is_told_alone_with_what_it_lacks():
+    with pytest.raises(InfeasibleRegion, match=r"cannot be met by weights that sum to 1.*relax it by 0\.2 in total"):
+        Region.of("abc", rows=(Row({"a": 1.0, "b": 1.0}, at_least=1.2), Row({"c": 2.0}, at_most=0.9)))

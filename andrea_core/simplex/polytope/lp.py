@@ -14,8 +14,8 @@ from andrea_core.values import Mask, Vector
 
 FEASIBLE = 1e-9
 """Rows, scaled to a largest coefficient of 1, that a linear program misses by no more than this are met."""
-_FARTHEST = 1e8
-"""Slack below one part in this, of the box's width, is taken for none when rows met with equality are sought."""
+_GIVES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+"""How much, in widths of the box, sides may clash by rounding; slack of less than ten times that is taken for none."""
 _SPECK = 1e-12
 """Widths below this share of the widest are rounding of what the bounds were made of: no room."""
 _ROUNDING = "the linear program of a region with rows found no point; its rows are met by rounding only"
@@ -137,15 +137,16 @@ def _solved(*program: Any) -> Any:
     raise AndreaError(f"the linear program of a region with rows was not solved: {found.message}")
 
 
-def _found(answer: Priced | None) -> Priced:
-    if answer is None:
-        raise AndreaError(_ROUNDING)
-    return answer
+def priced(cost: Vector, upper_rows: Vector, limits: Vector, box: Box, extra: int = 0) -> Priced:
+    """Minimise as `solve` over a set known to have a point; raises AndreaError if the solver gives up.
 
-
-def priced(cost: Vector, upper_rows: Vector, limits: Vector, box: Box) -> Priced:
-    """Minimise cost over the box and `upper_rows w <= limits`; raises AndreaError if the solver gives up."""
-    return _found(solve(cost, upper_rows, limits, box))
+    A solver may find rows that hold with equality at odds by rounding: then all give a little, up to `FEASIBLE`.
+    """
+    for give in (0.0, 1e-12, 1e-11, 1e-10, FEASIBLE):
+        answer = solve(cost, upper_rows, limits + give, box, extra)
+        if answer is not None:
+            return answer
+    raise AndreaError(_ROUNDING)
 
 
 def shortage(rows: Rows, box: Box) -> float:
@@ -160,7 +161,7 @@ def shortage(rows: Rows, box: Box) -> float:
 def best(scores: Vector, rows: Rows, box: Box) -> Vector:
     """Return a maximiser (K,) of the sum of scores * w, a vertex to the solver's tolerance; scores are finite."""
     matrix, limits = rows.one_sided()
-    return _found(solve(-scores, matrix, limits, box)).weights
+    return priced(-scores, matrix, limits, box).weights
 
 
 @attrs.frozen(eq=False)
@@ -180,7 +181,16 @@ def interior(rows: Rows, box: Box) -> Interior:
     everywhere on the set, and the point reached is in the relative interior (Freund, Roundy and Todd 1985).
     """
     scaled, matrix = Scaled.of(box), rows.one_sided()[0]
-    limits = scaled.limits(*rows.one_sided()) + 0.1 / _FARTHEST  # sides that clash by rounding, but not by more
+    limits = scaled.limits(*rows.one_sided())
+    for give in _GIVES:
+        found = _cone(matrix, limits + give, scaled, 0.1 / give)
+        if found is not None:
+            return found
+    raise AndreaError(_ROUNDING)
+
+
+def _cone(matrix: Vector, limits: Vector, scaled: Scaled, farthest: float) -> Interior | None:
+    """Return what the program over the cone finds with s of at most `farthest`, None for no point."""
     count, tight = matrix.shape[1], len(limits)
     blocks: list[list[Any]] = [
         [sparse.csr_array(matrix), -limits[:, None], sparse.identity(tight), None, None],
@@ -191,10 +201,10 @@ def interior(rows: Rows, box: Box) -> Interior:
     slacks = tight + 2 * count
     cost = np.concatenate([np.zeros(count + 1), -np.ones(slacks)])
     whole = np.concatenate([np.ones(count), [-scaled.total], np.zeros(slacks)])[None]
-    bounds = [(0.0, None)] * count + [(1.0, _FARTHEST)] + [(0.0, 1.0)] * slacks
+    bounds = [(0.0, None)] * count + [(1.0, farthest)] + [(0.0, 1.0)] * slacks
     found = _solved(cost, slack, np.zeros(slacks), whole, [0.0], bounds)
     if found is None:
-        raise AndreaError(_ROUNDING)
+        return None
     x = np.asarray(found.x)
     lax = x[count + 1 :] < 0.5
     return Interior(scaled.weights(x[:count] / x[count]), lax[:tight], lax[tight : tight + count], lax[tight + count :])
@@ -218,5 +228,5 @@ def deepest(rows: Rows, box: Box, tied: Mask, basis: Vector) -> tuple[Vector, fl
     )
     cost = np.zeros(count + 1)
     cost[-1] = -1.0
-    answer = _found(solve(cost, upper_rows, np.concatenate([limits, -box.lower, box.upper]), box, 1))
+    answer = priced(cost, upper_rows, np.concatenate([limits, -box.lower, box.upper]), box, 1)
     return answer.weights, float(answer.more[0])

@@ -52,7 +52,7 @@ def log_fraction(stated: Bounds, known: Survey, sampler: PolytopeSampler) -> Log
 
 
 def _count(acceptance: float) -> int:
-    return int(min(max(ATTEMPTS, DRAWS / acceptance), 20 * ATTEMPTS))
+    return int(min(max(ATTEMPTS, DRAWS / acceptance), 4 * ATTEMPTS))
 
 
 def _split(known: Survey, sampler: PolytopeSampler, rng: Generator) -> tuple[float, float]:

@@ -24,6 +24,8 @@ def middle(deep: Vector, radius: float, rows: Rows, box: Box, tied: Mask, basis:
     lower, upper = np.minimum(sides, at), np.maximum(scaled.upper - sides, at)
     inner = Box(frozen(np.clip(lower, 0.0, scaled.upper)), frozen(np.clip(upper, 0.0, scaled.upper)), scaled.total)
     matrix, limits = rows.one_sided()[0], scaled.limits(*rows.one_sided())
+    turning = ~_constant(matrix[:, box.is_free])
+    matrix, limits, tied = matrix[turning], limits[turning], tied[turning]
     speeds = np.where(tied, 0.0, radius * np.linalg.norm(matrix @ basis, axis=1))
     shrunk = Rows(matrix, np.full(len(limits), -np.inf), np.maximum(limits - speeds, matrix @ at))
     equal = scaled.coordinates(np.full(len(deep), box.total / len(deep)))
@@ -31,3 +33,9 @@ def middle(deep: Vector, radius: float, rows: Rows, box: Box, tied: Mask, basis:
     if shrunk.excess(found) > FEASIBLE or abs(exact_sum(found) - scaled.total) > FEASIBLE:
         found = at
     return fix_up(scaled.weights(found), box)
+
+
+def _constant(across: Vector) -> Mask:
+    """Return which rows (R, F) of coefficients of the free sources are equal all along: the sum decides their value."""
+    spread = across.max(axis=1, initial=-np.inf) - across.min(axis=1, initial=np.inf)
+    return np.asarray(spread <= 1e-12)

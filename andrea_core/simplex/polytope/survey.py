@@ -1,6 +1,6 @@
 """What is known of a region with rows before it is used: its hull and centre, or a clash that leaves no weights."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import attrs
 import numpy as np
@@ -106,16 +106,20 @@ def _clash(stated: Bounds, missing: float) -> InfeasibleRegion:
             fewer = [one for one in parts if one is not part]
             if _short(fewer, len(stated.names)) > FEASIBLE:
                 parts = fewer
+    here = _short(parts, len(stated.names))
     clash = tuple(part.bound for part in parts)
     named = dict.fromkeys(part.bound.source for part in parts if part.bound.kind.startswith("row"))
     rows = " or ".join(f"the row {name}" for name in named)
-    what = f"{listed(list(clash))} contradict each other"
-    repair = f"relax {rows or 'these bounds'} by {missing:.6g} in total{_scales(stated) if rows else ''}"
+    alone = len(clash) == 1
+    what = f"{listed(list(clash))} {'cannot be met by weights that sum to 1' if alone else 'contradict each other'}"
+    bounds = "it" if alone else rows or "these bounds"
+    part = f", {here:.6g} of it for this clash" if missing - here > 1e-6 * missing else ""
+    repair = f"relax {bounds} by {missing:.6g} in total{part}{_scales(stated, named) if rows else ''}"
     return clashing(what, clash, missing, repair)
 
 
-def _scales(stated: Bounds) -> str:
-    scaled = any(row.scale != 1.0 for row in stated.rows)
+def _scales(stated: Bounds, named: Container[str]) -> str:
+    scaled = any(row.scale != 1.0 and row.label(stated.names) in named for row in stated.rows)
     return ", counted in rows that are divided by their largest coefficient" if scaled else ""
 
 
