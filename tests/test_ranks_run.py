@@ -74,7 +74,7 @@ def test_a_signal_to_one_rank_stops_both_after_the_same_step(tiny, tmp_path):
 
 
 def test_fewer_rows_than_ranks_are_refused_before_a_folder_is_made(tiny, tmp_path):
-    with pytest.raises(RunError, match="2 ranks cannot share the 1 rows .* for example 2"):
+    with pytest.raises(RunError, match=r"2 ranks cannot share the 1 rows .* for example 2"):
         new_run(
             load(tiny, settings=["sampler.rows=1"]),
             tmp_path / "run",
