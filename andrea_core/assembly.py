@@ -9,7 +9,8 @@ import numpy as np
 
 from andrea_core.data.sampler import Sampler
 from andrea_core.data.stream import PackedStream
-from andrea_core.errors import AndreaError, PluginError, RunError
+from andrea_core.errors import PluginError, RunError
+from andrea_core.fitting import initial_weights, machine, refuse_too_large
 from andrea_core.pivots import Pivots
 from andrea_core.plan import Plan
 from andrea_core.plugins import Catalogue
@@ -19,31 +20,44 @@ from andrea_core.runs.folder import PIVOTS, SAVES, SCENARIO, TOKENIZER, RunFolde
 from andrea_core.runs.writer import Writer
 from andrea_core.saving import Saver, keep_of
 from andrea_core.scenario import Loaded, Scenario, load_resolved
+from andrea_core.together import Bystander, Silence, by_first
 from andrea_core.unchanged import refuse_other_plugins, refuse_other_reading, refuse_other_text
 from andrea_core.values import Sources, Stage
 
 if TYPE_CHECKING:
     from andrea_core.data.corpus import Corpus
     from andrea_core.experiment import Experiment
+    from andrea_core.model.ranks import Ranks
     from andrea_core.runs.recorder import Recorder
 
 Say = Callable[[str], None]
 
 
-def new_run(loaded: Loaded, out: Path | None, progress: Progress, *, device: str, threads: int | None) -> "Experiment":
-    """Return a run that is ready for step 0, in its new folder.
+def new_run(
+    loaded: Loaded,
+    out: Path | None,
+    progress: Progress,
+    *,
+    device: str,
+    threads: int | None,
+    ranks: "Ranks | None" = None,
+) -> "Experiment":
+    """Return a run that is ready for step 0, in its new folder, which of several ranks the first makes.
 
     Everything that can be wrong is looked at before the folder is made: the plan, the corpus, the model.
     """
+    ranks = _or_alone(ranks)
     Plan.of(loaded).check()
-    corpus = corpus_for(loaded.scenario, progress.note)
-    initial = _initial_weights(loaded.scenario, corpus.tokenizer.vocabulary)
-    device, threads = machine(device, threads)
-    _refuse_unfit(loaded.scenario, corpus.tokenizer.vocabulary, device)
-    folder = create_folder(out or Path("runs") / new_name(loaded.scenario.name), loaded, corpus, device, threads)
-    experiment = assemble(loaded, folder, corpus, progress, device)
+    ranks.rows(loaded.scenario.sampler.rows)
+    corpus = ranks.in_turn(lambda: corpus_for(loaded.scenario, progress.note))
+    initial = initial_weights(loaded.scenario, corpus.tokenizer.vocabulary)
+    device, used = machine(device, threads)
+    refuse_too_large(loaded.scenario, corpus.tokenizer.vocabulary, device, ranks)
+    path = out or Path("runs") / new_name(loaded.scenario.name)
+    folder = by_first(ranks, lambda: create_folder(path, loaded, corpus, device, used))
+    experiment = assemble(loaded, folder, corpus, progress, device, ranks)
     if initial is not None:
-        experiment.trainer.model.load_state_dict(initial)
+        experiment.trainer.load_model(initial)
     return experiment
 
 
@@ -64,18 +78,22 @@ def create_folder(path: Path, loaded: Loaded, corpus: "Corpus", device: str, thr
     return folder
 
 
-def resumed_run(path: Path, progress: Progress, *, device: str | None = None) -> tuple["Experiment", int]:
-    """Return a run as its newest valid checkpoint left it, and that checkpoint's step.
+def resumed_run(
+    path: Path, progress: Progress, *, device: str | None = None, ranks: "Ranks | None" = None
+) -> tuple["Experiment", int]:
+    """Return a run as its newest valid checkpoint left it, and that checkpoint's step; by any number of ranks.
 
     Raises RunError when the scenario, a plugin, the corpus or the tokenizer is not what the run was started with.
     """
-    folder = RunFolder.open(path)
+    ranks = _or_alone(ranks)
+    folder = by_first(ranks, lambda: RunFolder.open(path))
     try:
         facts = folder.facts()
         loaded = load_resolved(path / SCENARIO)
         refuse_other_reading(facts, loaded, str(path / SCENARIO))
         refuse_other_plugins(facts, loaded.catalogue, str(path))
-        step, damage = folder.checkpoints.newest_valid()
+        ranks.rows(loaded.scenario.sampler.rows)
+        step, damage = ranks.share(folder.checkpoints.newest_valid)
         for text in damage:
             progress.note(f"passed over: {text}")
         if step is None:
@@ -83,10 +101,10 @@ def resumed_run(path: Path, progress: Progress, *, device: str | None = None) ->
             raise RunError(
                 f"{path} has no valid checkpoint; start over with `andrea {again} {path / SCENARIO} --out {path}`"
             )
-        corpus = corpus_for(loaded.scenario, progress.note)
+        corpus = ranks.in_turn(lambda: corpus_for(loaded.scenario, progress.note))
         refuse_other_text(facts, corpus)
         used, _ = machine(device or facts["device"], facts["threads"])
-        return assemble(loaded, folder, corpus, progress, used), step
+        return assemble(loaded, folder, corpus, progress, used, ranks), step
     except BaseException:
         folder.release()
         raise
@@ -99,8 +117,15 @@ def corpus_of(path: Path) -> "Corpus":
     return corpus
 
 
-def assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Progress, device: str) -> "Experiment":
-    """Return the experiment of a scenario in a folder, ready for its first step."""
+def assemble(
+    loaded: Loaded,
+    folder: RunFolder,
+    corpus: "Corpus",
+    progress: Progress,
+    device: str,
+    ranks: "Ranks | None" = None,
+) -> "Experiment":
+    """Return the experiment of a scenario in a folder, ready for its first step; of several ranks, this one's."""
     from andrea_core.experiment import Experiment
     from andrea_core.looking import Looker, needs_of
     from andrea_core.model.course import Course
@@ -110,7 +135,7 @@ def assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Prog
     from andrea_core.phase import Director
     from andrea_core.record import Record
 
-    scenario = loaded.scenario
+    scenario, ranks = loaded.scenario, _or_alone(ranks)
     shape, needs = scenario.model.resolve(), needs_of(scenario)
     streams = _streams(scenario, corpus, shape.context)
     sources = Sources(tuple(scenario.sources), np.array([stream.epoch_tokens for stream in streams]))
@@ -124,18 +149,30 @@ def assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Prog
         seed=scenario.seed,
         device=device,
         loss_after="loss_after" in needs,
+        ranks=ranks,
+        parallel=scenario.run.parallel,
     )
-    meter = GradientMeter(trainer.model, corpus, scenario.seed) if "source_gradients" in needs else None
+    seen = trainer.held.viewed
+    meter = GradientMeter(seen, corpus, scenario.seed) if "source_gradients" in needs else None
     course = Course(trainer, Plan.of(loaded).open_sources() if scenario.probes else {})
-    looker = Looker(director, lambda step, stage: ModelView(trainer.model, corpus, step, course, stage), trainer, meter)
+    known = None if trainer.held.parted else course  # one rank alone cannot put the optimiser's parts together
+    looker = Looker(director, lambda step, stage: ModelView(seen, corpus, step, known, stage), trainer, meter)
     writer = Writer()
-    recorder = _recorder(loaded, folder, corpus, sources, progress, writer)
-    opened = _observers(scenario, loaded.catalogue, folder, sources)
+    recorder = _recorder(loaded, folder, corpus, sources, progress, writer) if ranks.first else Silence()
+    opened = _observers(scenario, loaded.catalogue, folder, sources) if ranks.first else []
     record = Record(recorder, director, progress, looker.groups(), opened, scenario.sampler.rows * shape.context)
     gc.freeze()  # what exists now lives as long as the run; the collector need not look at it again
-    saver = Saver(folder, recorder, writer, keep_of(scenario.run, first_step(folder.path)))
+    saver = (Saver if ranks.first else Bystander)(
+        folder, recorder, writer, keep_of(scenario.run, first_step(folder.path))
+    )
     pivots = Pivots.of(folder.path, loaded)
     return Experiment(folder, director, trainer, looker, record, progress, saver, pivots, director.start())
+
+
+def _or_alone(ranks: "Ranks | None") -> "Ranks":
+    from andrea_core.model.ranks import ALONE
+
+    return ranks or ALONE
 
 
 def _recorder(
@@ -202,44 +239,6 @@ def _streams(scenario: Scenario, corpus: "Corpus", context: int) -> list[PackedS
         )
         for source in corpus.sources
     ]
-
-
-def _initial_weights(scenario: Scenario, vocabulary: int) -> dict[str, Any] | None:
-    """Return the weights that the scenario starts from; None for random ones."""
-    if scenario.model.init_from is None:
-        return None
-    from andrea_core.model.gpt import build_model
-    from andrea_core.model.gpt2 import start_from
-
-    model = build_model(scenario.model.resolve(), vocabulary, 0)
-    start_from(model, Path(scenario.model.init_from))
-    return model.state_dict()
-
-
-def _refuse_unfit(scenario: Scenario, vocabulary: int, device: str) -> None:
-    """Raise RunError, with the numbers, when training will not fit into the memory that is free."""
-    import torch
-
-    from andrea_core.model.memory import free_memory, predicted, refuse_unfit
-
-    memory = predicted(scenario.model.resolve(), scenario.optimizer, vocabulary, scenario.sampler.rows)
-    free = torch.cuda.mem_get_info()[0] if device == "cuda" else free_memory()
-    refuse_unfit(memory, free, "the GPU" if device == "cuda" else "this machine")
-
-
-def machine(device: str, threads: int | None) -> tuple[str, int]:
-    """Return the device and the number of threads, both set; raises AndreaError for a device that is not there."""
-    import torch
-
-    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if device == "auto":
-        device = next(name for name in ("cuda", "mps", "cpu") if available[name])
-    if not available.get(device, False):
-        there = ", ".join(name for name, there in available.items() if there)
-        raise AndreaError(f"--device {device}: this machine's PyTorch has none; it has {there}")
-    if threads is not None:
-        torch.set_num_threads(threads)
-    return device, torch.get_num_threads()
 
 
 def _clear(folder: RunFolder) -> None:

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -23,6 +24,7 @@ from andrea_core.runs.folder import RunFolder
 from andrea_core.runs.tree import prove
 from andrea_core.saving import Saver, restore
 from andrea_core.stopwatch import Stopwatch
+from andrea_core.together import decision
 from andrea_core.values import Findings, Gradients, Observation, Vector
 
 
@@ -71,7 +73,8 @@ class Experiment:
             else:
                 folder, recorder = self.folder.checkpoints, self.record.recorder
                 self.state = restore(folder, resume_at, self.state, self.trainer, recorder)
-                self.saver.resumed(resume_at, self.state)
+                best = self.trainer.ranks.share(self.saver.best_there)
+                self.saver.resumed(resume_at, self.state, best)
                 findings = Findings({})
             while self.state.step < self.total and findings.stop is None:
                 findings = self._phase()
@@ -85,6 +88,7 @@ class Experiment:
         """Decide a phase, train it, finish it; return what the probes found at its end."""
         with self.watch.on("policy"):
             phase = self.decided()
+            self.trainer.ranks.agree(f"phase {self.state.phase}", lambda: decision(self.state, phase))
         self.progress.phase_began(phase.stage.name, self.state.phase, phase.policy, phase.landed.weights)
         self._train(phase)
         return self.finish(phase)
@@ -95,6 +99,7 @@ class Experiment:
             losses = self.trainer.collect()
         self._refuse_divergence(phase, losses)
         with self.watch.on("probes"):
+            self.trainer.held.refresh()
             heldout, gradients = self.looker.heldout_loss(), self.looker.gradients(self.state, phase)
         with self.watch.on("policy"):
             observation = self._observation(phase, losses, heldout, gradients)
@@ -118,7 +123,7 @@ class Experiment:
     def decided(self) -> Phase:
         """Decide a phase under the constraints in force, or decide the one again whose middle a resume starts from."""
         if not self.trainer.phase_steps:
-            self.pivots.at_border(self.director, self.state)
+            self.trainer.ranks.share(lambda: self.pivots.at_border(self.director, self.state))
         self.director = self.pivots.director(self.director, self.state.step)
         phase = self.director.decide(self.state)
         return attrs.evolve(phase, events=(*self.pivots.events(self.state.step), *phase.events))
@@ -133,15 +138,16 @@ class Experiment:
         for offset in range(self.trainer.phase_steps, phase.steps):
             self._save_if_due()
             with self.watch.on("data"):
-                tokens = self.director.sampler.batch(phase.plan, offset)
+                tokens = self.director.sampler.batch(phase.plan, offset, self.trainer.own)
             with self.watch.on("model"):
                 weights = (factors[phase.plan.source[offset]],) if scenario.objective else ()
                 self.trainer.step(tokens[:, :-1], tokens[:, 1:], *weights)
             self.progress.stepped(self.trainer.steps_done)
-            if self._asked:
+            asked = self.trainer.ranks.largest(self._asked)  # of any rank: all stop after the same step
+            if asked:
                 self._save()
                 self.saver.writer.wait()
-                raise Interrupted(self.trainer.steps_done, self._asked)
+                raise Interrupted(self.trainer.steps_done, asked)
 
     def _look(self, phase: Phase | None, *, pivot: bool = False) -> Findings:
         """Let the probes look whose time has come: at a phase's end, or without a phase at the start and at a stop."""
@@ -186,7 +192,8 @@ class Experiment:
         if len(bad) == 0:
             return
         self.saver.writer.wait()
-        last, rows = self.folder.checkpoints.newest_valid()[0], self._rows(phase, int(bad[0]))
+        last, _ = self.trainer.ranks.share(self.folder.checkpoints.newest_valid)
+        rows = self._rows(phase, int(bad[0]))
         raise RunError(
             f"the loss is {losses.loss[bad[0]]} at step {self.state.step + int(bad[0]) + 1} "
             f"(stage {phase.stage.name!r}, phase {self.state.phase}; rows of that step: {rows}); "
@@ -216,13 +223,21 @@ class Experiment:
 
 @contextmanager
 def _signals(experiment: Experiment) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a wish to stop; a second one stops at once."""
+    """Turn SIGINT and SIGTERM into a wish to stop; a second one stops at once.
+
+    Of several ranks each gets Ctrl-C twice, from the terminal and from torchrun: soon after, it is the same one.
+    """
+    patience, asked = (2.0 if experiment.trainer.ranks.size > 1 else 0.0), dict[int, float]()
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, previous[number])
+        first = asked.setdefault(number, time.monotonic())
+        if time.monotonic() - first >= patience:
+            signal.signal(number, previous[number])
+            if patience:
+                signal.raise_signal(number)
         experiment.ask_to_stop(number)
 
     previous: dict[int, Any] = {}

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from andrea_core.assembly import assemble, corpus_for, create_folder, machine
+from andrea_core.assembly import assemble, corpus_for, create_folder
 from andrea_core.carrying import carried
 from andrea_core.errors import RunError, ScenarioError
+from andrea_core.fitting import machine
 from andrea_core.layers import Layers
 from andrea_core.pivots import Pivots, refuse_infeasible
 from andrea_core.plugins import Catalogue

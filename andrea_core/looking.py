@@ -48,12 +48,15 @@ class Looker:
         """Return the (K,) held-out losses in nats a token, always on the same windows; None if nobody needs them."""
         if "heldout" not in needs_of(self.director.scenario):
             return None
-        view = self.view(0, "")
-        return np.array([_mean(view, index) for index in range(len(self.director.sources))])
+        sources = range(len(self.director.sources))
+        return self.trainer.ranks.share(lambda: np.array([_mean(self.view(0, ""), index) for index in sources]))
 
     def gradients(self, state: State, phase: Phase) -> Gradients | None:
         """Return the inner products of the active sources' gradients at a phase's end; None if nobody needs them."""
-        return None if self.meter is None else self.meter.measure(phase.region.upper > 0, state.phase)
+        meter = self.meter
+        if meter is None:
+            return None
+        return self.trainer.ranks.share(lambda: meter.measure(phase.region.upper > 0, state.phase))
 
     def look(
         self, state: State, phase: Phase | None, total: int, *, pivot: bool = False
@@ -61,8 +64,20 @@ class Looker:
         """Return what the probes that are due found at a phase border, and all probes' states.
 
         At a `pivot`, where the curriculum has just ended a stage before its last step, only those look that wait for
-        the border of a stage and have not looked yet.
+        the border of a stage and have not looked yet. Of several ranks the first looks, and keeps the probes' states;
+        all get what was found.
         """
+        states = [state.probes]
+
+        def looked() -> Findings:
+            findings, states[0] = self._looked(state, phase, total, pivot=pivot)
+            return findings
+
+        return self.trainer.ranks.share(looked), states[0]
+
+    def _looked(
+        self, state: State, phase: Phase | None, total: int, *, pivot: bool
+    ) -> tuple[Findings, tuple[Any, ...]]:
         measured: dict[str, Mapping[str, Measurement]] = {}
         states = list(state.probes)
         view = self.view(state.step, state.stage)
@@ -90,7 +105,9 @@ class Looker:
         from andrea_core.model.untouched import untouched
 
         trainer, told = self.trainer, list[str]()
-        with untouched(trainer.model, lambda: moments(trainer.model, trainer.optimizer), trainer.device, told):
+        parted = trainer.held.parted  # then the view is of a copy, and no probe comes near the optimiser
+        kept = (lambda: {}) if parted else (lambda: moments(trainer.model, trainer.optimizer))
+        with untouched(trainer.held.viewed, kept, trainer.device, told):
             yield
         if told:
             more = f" and {len(told) - 1} more" if len(told) > 1 else ""

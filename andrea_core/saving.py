@@ -97,9 +97,13 @@ class Saver:
         """Whether the last checkpoint, written or on its way, is of this step and state."""
         return self._last is not None and self._last[0] == step and self._last[1] is state
 
-    def resumed(self, step: int, state: "State") -> None:
-        """Say that the run goes on from the checkpoint of a step."""
-        self._took(step, state, self.folder.checkpoints.best() if self.keep.best else None)
+    def best_there(self) -> float | None:
+        """Return the lowest mean held-out loss that a checkpoint on disk has; None when the best one is not kept."""
+        return self.folder.checkpoints.best() if self.keep.best else None
+
+    def resumed(self, step: int, state: "State", best: float | None) -> None:
+        """Say that the run goes on from the checkpoint of a step; `best` is what was there."""
+        self._took(step, state, best)
 
     def _took(self, step: int, state: "State", score: float | None) -> None:
         self._last = (step, state)

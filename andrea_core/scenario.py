@@ -51,7 +51,8 @@ class RunSettings:
     """How long to train and how often to save: `steps` optimiser steps, a checkpoint every `checkpoint_every` steps.
 
     The newest `keep_checkpoints` stay, and every `keep_every`-th for good. With `keep_best` a checkpoint is written
-    whenever a probe finds a lower mean held-out loss than ever before, and the best one stays.
+    whenever a probe finds a lower mean held-out loss than ever before, and the best one stays. Several ranks hold the
+    model each whole with `parallel` "ddp", each a part of it with "fsdp"; one alone does not look at it.
     """
 
     steps: int = span(at_least=1)
@@ -59,6 +60,7 @@ class RunSettings:
     keep_checkpoints: int = positive(default=3)
     keep_every: int | None = positive(default=None)
     keep_best: bool = False
+    parallel: str = one_of("ddp", "fsdp", default="ddp")
 
 
 @attrs.frozen

@@ -11,6 +11,7 @@ from andrea_core.cli.running import (
     let_threads_sleep,
     load_scenario,
     refuse_optimised,
+    refuse_several,
     scenario_options,
 )
 
@@ -31,6 +32,7 @@ def fork(parent: str, device: str, threads: int | None, out: Path | None, **opti
     from andrea_core.cli.console import display
 
     refuse_optimised()
+    refuse_several("fork")
     folder, step = run_and_step(parent)
     loaded = load_scenario(**options)
     progress = display()

@@ -54,13 +54,16 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
 
     refuse_optimised()
     loaded = load_scenario(**options)
-    progress = display()
     let_threads_sleep()
     from andrea_core.assembly import new_run
+    from andrea_core.model.launch import joined
+    from andrea_core.progress import Progress
 
-    with folder_errors(out or Path("runs")):
-        experiment = new_run(loaded, out, progress, device=device, threads=threads)
-    return finish(experiment, None)
+    with joined() as ranks:
+        progress = display() if ranks.first else Progress()
+        with folder_errors(out or Path("runs")):
+            experiment = new_run(loaded, out, progress, device=device, threads=threads, ranks=ranks)
+        return finish(experiment, None)
 
 
 @click.command()
@@ -71,15 +74,18 @@ def resume(folder: Path, device: str | None) -> int:
     from andrea_core.cli.console import display
 
     refuse_optimised()
-    progress = display()
     let_threads_sleep()
     from andrea_core.assembly import resumed_run
+    from andrea_core.model.launch import joined
+    from andrea_core.progress import Progress
 
-    experiment, step = resumed_run(folder, progress, device=device)
-    code = finish(experiment, step)  # also at the last step: its phase, or the report, may be missing
-    if step >= experiment.total:
-        click.echo(f"{folder} is complete: {step} steps")
-    return code
+    with joined() as ranks:
+        progress = display() if ranks.first else Progress()
+        experiment, step = resumed_run(folder, progress, device=device, ranks=ranks)
+        code = finish(experiment, step)  # also at the last step: its phase, or the report, may be missing
+        if step >= experiment.total and ranks.first:
+            click.echo(f"{folder} is complete: {step} steps")
+        return code
 
 
 def load_scenario(
@@ -104,23 +110,34 @@ def finish(experiment: "Experiment", step: int | None, *, resume: bool = True) -
     from andrea_core.cli import INTERRUPTED, STOPPED
     from andrea_core.experiment import Interrupted
 
-    folder = experiment.folder.path
+    folder, first = experiment.folder.path, experiment.trainer.ranks.first
     sources = experiment.director.sources.names
     experiment.progress.open(experiment.director.scenario.name, str(folder), sources, step or 0, experiment.total)
     try:
         findings = experiment.run(step if resume else None)
     except Interrupted as stopped:
         experiment.progress.close()
-        click.echo(f"stopped at step {stopped.step}, checkpoint written; go on with: andrea resume {folder}", err=True)
+        if first:
+            click.echo(
+                f"stopped at step {stopped.step}, checkpoint written; go on with: andrea resume {folder}", err=True
+            )
         return INTERRUPTED
     finally:
         experiment.progress.close()
         experiment.folder.release()
-    _summarise(folder)
-    if findings.stop:
+    if first:
+        _summarise(folder)
+    if findings.stop and first:
         click.echo(f"the run was stopped early by a probe: {findings.stop}", err=True)
-        return STOPPED
-    return 0
+    return STOPPED if findings.stop else 0
+
+
+def refuse_several(command: str) -> None:
+    """Raise RunError when torchrun has started a command that only one process can carry out."""
+    from andrea_core.errors import RunError
+
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ:
+        raise RunError(f"`andrea {command}` is for one process; start `run` and `resume` with torchrun, nothing else")
 
 
 def refuse_optimised() -> None:

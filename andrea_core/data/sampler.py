@@ -74,9 +74,9 @@ class Sampler:
         shape = (steps, self._settings.rows)
         return PhasePlan(source.reshape(shape), position.reshape(shape), after)
 
-    def batch(self, plan: PhasePlan, step: int) -> Integers:
-        """Return the (rows, context + 1) tokens of the phase's step number `step`."""
-        pairs = zip(plan.source[step].tolist(), plan.position[step].tolist(), strict=True)
+    def batch(self, plan: PhasePlan, step: int, rows: slice = slice(None)) -> Integers:
+        """Return the (rows, context + 1) tokens of the phase's step number `step`, or those of some of its rows."""
+        pairs = zip(plan.source[step][rows].tolist(), plan.position[step][rows].tolist(), strict=True)
         return np.stack([self._streams[source].row(position) for source, position in pairs])
 
     def ledger(self, state: SamplerState, trained: Integers) -> Ledger:

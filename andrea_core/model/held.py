@@ -15,6 +15,9 @@ from andrea_core.model.settings import OptimizerSettings
 class Whole:
     """A model that one process holds whole."""
 
+    parted = False
+    """Whether this process holds a part only, of the model and of what the optimiser keeps."""
+
     def __init__(self, model: GPT, forward: Forward) -> None:
         self.viewed = model
         """The model to look at, on rank 0; as of the last `refresh`."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -127,6 +128,7 @@ def joined() -> Iterator[Ranks]:
         yield group
         group.part()
     except Exception as error:
+        _finish_undisturbed()
         blamed = group.blamed(error)
         _leave(patiently=False)
         if blamed is error:
@@ -154,6 +156,12 @@ def _group(size: int) -> Group:
     store, _, _ = next(rendezvous("env://", index, size, timeout=PATIENCE))
     dist.init_process_group(backend, store=store, rank=index, world_size=size, timeout=PATIENCE)
     return Group(PrefixStore("andrea", store), index, size, local, neighbours)
+
+
+def _finish_undisturbed() -> None:
+    """Ignore SIGTERM from here on: torchrun sends it when a rank has died, and this one has yet to say why it ends."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _leave(*, patiently: bool) -> None:

@@ -1,11 +1,15 @@
 """Predicts the memory of training before it starts, and refuses a run that will not fit."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
 from andrea_core.errors import RunError
 from andrea_core.model.settings import ModelShape, OptimizerSettings
+
+if TYPE_CHECKING:
+    from andrea_core.model.ranks import Ranks
 
 FLOAT = 4
 """Bytes of a number: weights, gradients and moments are float32 everywhere, activations on a CPU."""
@@ -43,26 +47,45 @@ class Memory:
     activations: int
     logits: int
     workspace: int = WORKSPACE
+    copies: int = 0
+    """What a checkpoint is copied to while it is written beside the loop, and a whole model for the probes of parts."""
 
     @property
     def total(self) -> int:
         """All of it."""
-        return self.weights + self.gradients + self.optimiser + self.activations + self.logits + self.workspace
+        return sum(attrs.astuple(self))
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{name} {shown(size)}" for name, size in attrs.asdict(self).items())
+        parts = ", ".join(f"{name} {shown(size)}" for name, size in attrs.asdict(self).items() if size)
         return f"{shown(self.total)} ({parts})"
 
 
-def predicted(shape: ModelShape, optimizer: OptimizerSettings, vocabulary: int, rows: int) -> Memory:
-    """Return what training of `rows` rows of the whole context takes at once, `micro_rows` of them if that is set."""
+def predicted(
+    shape: ModelShape,
+    optimizer: OptimizerSettings,
+    vocabulary: int,
+    rows: int,
+    *,
+    ranks: "Ranks | None" = None,
+    parallel: str = "ddp",
+    copies: bool = False,
+) -> Memory:
+    """Return what training of `rows` rows of the whole context takes at once, `micro_rows` of them if that is set.
+
+    Of several `ranks`, it is what this one takes: its share of the rows; with "fsdp" its part of the tensors, and on
+    rank 0 a whole model to look at. `copies`: with the copies from which a checkpoint is written.
+    """
+    size = 1 if ranks is None else ranks.size
+    rows, parted = -(-rows // size), parallel == "fsdp" and size > 1
     padded = -(-vocabulary // shape.pad_vocabulary) * shape.pad_vocabulary
     weights = FLOAT * (shape.parameters(padded) + shape.vectors())
     positions = min(rows, optimizer.micro_rows or rows) * shape.context
     dropouts = 2 if shape.dropout else 0  # a mask and what it left, after each half of a block
     activations = FLOAT * positions * shape.width * (shape.layers * (SAVED + 2 * dropouts) + OUTSIDE_LAYERS)
     logits = FLOAT * LOGITS_HELD * min(positions * padded, max(AT_ONCE, padded))
-    return Memory(weights, weights, _kept(shape, optimizer, weights), activations, logits)
+    kept, held = _kept(shape, optimizer, weights), size if parted else 1
+    copied = (weights + kept if copies else 0) + (weights if parted and ranks is not None and ranks.first else 0)
+    return Memory(-(-weights // held), -(-weights // held), -(-kept // held), activations, logits, WORKSPACE, copied)
 
 
 def free_memory() -> int | None:

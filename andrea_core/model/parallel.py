@@ -54,6 +54,8 @@ class Sharded(Whole):
     Rank 0 holds a whole copy besides, to look at: probes need no other rank.
     """
 
+    parted = True
+
     def __init__(self, model: GPT, forward: Forward, ranks: Ranks) -> None:
         super().__init__(model, forward)
         device = model.head_weight.device

@@ -125,7 +125,7 @@ class Trainer:
 
     def load(self, model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], extra: Mapping[str, Any]) -> None:
         """Continue from what `state` returned, copying every tensor; raises RunError when it is of another model."""
-        self._load_model(model)
+        self.load_model(model)
         restore_moments(self.model, self.optimizer, optimizer, self.settings, self.held.own)
         self._shown.load(extra["record"])
         self.steps_done = int(extra["steps_done"])
@@ -133,7 +133,8 @@ class Trainer:
             self.guard.load(extra.get("spike_losses"))
         restore_random_state(self.device, extra)
 
-    def _load_model(self, tensors: Mapping[str, Tensor]) -> None:
+    def load_model(self, tensors: Mapping[str, Tensor]) -> None:
+        """Copy whole tensors into the model; raises RunError when they are of another one. All ranks take part."""
         own = self.model.state_dict()
         for name in sorted(own.keys() ^ tensors.keys()):
             where = "lacks" if name in own else "has the unknown"
