@@ -20,6 +20,7 @@ from andrea_core.phase import Director, Phase, State
 from andrea_core.pivots import Pivots
 from andrea_core.progress import Progress
 from andrea_core.record import Record
+from andrea_core.rewinding import went_back
 from andrea_core.runs.folder import RunFolder
 from andrea_core.runs.tree import prove
 from andrea_core.saving import Saver, restore
@@ -91,7 +92,15 @@ class Experiment:
             self.trainer.ranks.agree(f"phase {self.state.phase}", lambda: decision(self.state, phase))
         self.progress.phase_began(phase.stage.name, self.state.phase, phase.policy, phase.landed.weights)
         self._train(phase)
-        return self.finish(phase)
+        return Findings({}) if self._went_back(phase) else self.finish(phase)
+
+    def _went_back(self, phase: Phase) -> bool:
+        """Whether a spike undid the phase: it is then decided again, on other rows."""
+        back = went_back(self.state, phase, self.trainer, lambda offset: self._rows(phase, offset))
+        if back is not None:
+            self.state, text = back
+            self.record.event(self.state.step, "rewind", text)
+        return back is not None
 
     def finish(self, phase: Phase) -> Findings:
         """Learn from a phase that is trained, look at the model, write it down."""
@@ -122,7 +131,7 @@ class Experiment:
 
     def decided(self) -> Phase:
         """Decide a phase under the constraints in force, or decide the one again whose middle a resume starts from."""
-        if not self.trainer.phase_steps:
+        if not self.trainer.phase_steps and not self.trainer.rewinds:
             self.trainer.ranks.share(lambda: self.pivots.at_border(self.director, self.state))
         self.director = self.pivots.director(self.director, self.state.step)
         phase = self.director.decide(self.state)

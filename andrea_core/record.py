@@ -10,6 +10,7 @@ from andrea_core.contracts import Observer
 from andrea_core.errors import PluginError
 from andrea_core.phase import Director, Event, Phase, State
 from andrea_core.progress import PhaseReport, Progress
+from andrea_core.rewinding import passed_over
 from andrea_core.runs.recorder import Recorder
 from andrea_core.stopwatch import ACCOUNTS, Stopwatch
 from andrea_core.values import Findings, Observation, Outcome, Vector
@@ -138,7 +139,12 @@ class Record:
             **learned(outcome),
             "epochs": self.director.sampler.ledger(after.sampler, after.trained).epochs,
             **shown_by_phase(outcome.observation),
+            **({"passed_over": passed} if (passed := self._passed_over(before, outcome)).any() else {}),
         }
+
+    def _passed_over(self, before: State, outcome: Outcome) -> Any:
+        """Return the rows (K,) that rewinds passed over before a phase, since the beginning of the run."""
+        return passed_over(before, int(outcome.observation.tokens[0, 0]))
 
     def _tell(self, before: State, after: State, phase: Phase, losses: Losses, outcome: Outcome) -> None:
         """Tell the observers; one that fails is reported and dropped, never the run."""

@@ -7,6 +7,7 @@ MODULES = {
     "overhead": "overhead",
     "geometry": "geometry",
     "trainer": "trainer_speed",
+    "gpu": "gpu",
     "mutants": "mutants",
     "soak": "soak",
     "noise_trap": "noise_trap",

@@ -34,6 +34,10 @@ BAR = 1.0
 """Per cent of a step that may be neither forward, backward nor optimiser, at 0.8M parameters."""
 
 
+STALL = 20.0
+"""Milliseconds for which a checkpoint may make the loop wait, at 0.8M parameters."""
+
+
 class Inside:
     """Adds up the seconds spent in the calls that it wraps."""
 
@@ -84,8 +88,23 @@ def compare(name: str, rounds: int) -> bool:
                 taken[peer].append((time.process_time() - start) / steps)
                 if peer == "ours":
                     rest.append(100 * (1 - inside.seconds / (steps * taken[peer][-1])))
+        waited = [_waited(experiment) for _ in range(9)]
         experiment.folder.release()
-    return _printed(name, taken, rest, rows * shape.context)
+    print(
+        f"{name:>5}  a checkpoint: {statistics.median(waited):.2f} ms (most {max(waited):.2f}) of waiting", flush=True
+    )
+    stalls = name == "0.8M" and statistics.median(waited) >= STALL
+    return _printed(name, taken, rest, rows * shape.context) and not stalls
+
+
+def _waited(experiment: Experiment) -> float:
+    """Return for how many milliseconds of wall time a checkpoint after a phase made the loop wait."""
+    experiment._phase()
+    start = time.perf_counter()
+    experiment._save()
+    waited = time.perf_counter() - start
+    experiment.saver.writer.wait()
+    return 1e3 * waited
 
 
 def _watched(experiment: Experiment) -> Inside:

@@ -99,7 +99,8 @@ def test_a_source_that_counts_more_changes_the_weights_but_not_what_is_recorded_
         (f"{STAGE}.warmup=3", r"warmup belongs to a schedule of the stage's own"),
         (f"{STAGE}.lr=-1.0", r"lr must be greater than 0"),
         (f"{STAGE}.momentum=0.5", r"unknown key 'momentum'"),
-        ("optimizer.spike.action=rewind", r"action must be one of 'off', 'skip'"),
+        ("optimizer.spike.action=undo", r"action must be one of 'off', 'skip', 'rewind'"),
+        ("optimizer.spike.rewinds=0", r"rewinds must be at least 1"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_at_load(tiny, setting, text):

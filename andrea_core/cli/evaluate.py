@@ -1,4 +1,4 @@
-"""`andrea eval`: how well a run's model predicts held-out text, or any text."""
+"""`andrea eval`: how well a run's model predicts held-out text or any text, and answers multiple-choice tasks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from andrea_core.cli.arguments import THREADS, note
 
 if TYPE_CHECKING:
     from andrea_core.runs.evaluation import Score
+    from andrea_core.runs.tasks import TaskScore
 
 
 @click.command("eval")
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     help="Score this UTF-8 file instead of the sources; may be given several times.",
 )
 @click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Answer this multiple-choice task (JSON lines: context, choices, answer); may be given several times.",
+)
+@click.option(
     "--tokens",
     type=click.IntRange(min=1),
     default=65536,
@@ -31,7 +39,13 @@ if TYPE_CHECKING:
 @click.option("--at", "step", type=click.IntRange(min=0), metavar="STEP", help="The checkpoint (default: the newest).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def evaluate(
-    folder: Path, texts: tuple[Path, ...], tokens: int, threads: int | None, step: int | None, as_json: bool
+    folder: Path,
+    texts: tuple[Path, ...],
+    tasks: tuple[Path, ...],
+    tokens: int,
+    threads: int | None,
+    step: int | None,
+    as_json: bool,
 ) -> None:
     """Print how well the model of RUN, a run's folder, predicts its sources' held-out text.
 
@@ -42,6 +56,15 @@ def evaluate(
 
     if threads is not None:
         set_threads(threads)
+    if tasks and texts:
+        raise click.UsageError("--text and --task measure different things; ask for one at a time")
+    if tasks:
+        from andrea_core.runs.tasks import score_task
+
+        model, tokenizer, step = trained_model_at(folder, step, note)
+        answered = [score_task(model, tokenizer, path) for path in tasks]
+        click.echo(_as_json(step, answered, "tasks") if as_json else _as_task_table(step, answered))
+        return
     if texts:
         model, tokenizer, step = trained_model_at(folder, step, note)
         scores = [score_file(model, tokenizer, path) for path in texts]
@@ -50,13 +73,22 @@ def evaluate(
     click.echo(_as_json(step, scores) if as_json else _as_table(step, scores))
 
 
-def _as_json(step: int, scores: "list[Score]") -> str:
+def _as_json(step: int, scores: "list[Score] | list[TaskScore]", what: str = "scores") -> str:
     import json
 
     import attrs
 
     rows = [{key: None if value != value else value for key, value in attrs.asdict(one).items()} for one in scores]
-    return json.dumps({"step": step, "scores": rows}, indent=1)
+    return json.dumps({"step": step, what: rows}, indent=1)
+
+
+def _as_task_table(step: int, scores: "list[TaskScore]") -> str:
+    width = max(len(one.name) for one in scores)
+    lines = [f"step {step}", f"{'':{width}}  questions  accuracy  by character  chance"]
+    for one in scores:
+        figures = f"{one.questions:9}  {one.accuracy:8.3f}  {one.normalised:12.3f}  {one.chance:6.3f}"
+        lines.append(f"{one.name:{width}}  {figures}")
+    return "\n".join(lines)
 
 
 def _as_table(step: int, scores: "list[Score]") -> str:

@@ -74,7 +74,7 @@ def outlook(loaded: "Loaded", plan: "Plan") -> list[str]:
                 f"  warning: {perhaps}fewer decisions than sources; a bandit cannot try them all in stage {stage.name}"
             )
         lines += [f"  note: {text}" for text in foreseen]
-    return lines
+    return lines + memory(loaded)
 
 
 def lengths(borders: "Borders") -> tuple[int, int]:
@@ -98,16 +98,39 @@ def _range(low: int, high: int) -> str:
 
 def sizes(loaded: "Loaded") -> str:
     """Return the model's size and the tokens to be trained, in words."""
-    from andrea_core.data.tokenizer import BYTES_VOCABULARY
-
     scenario = loaded.scenario
     shape = scenario.model.resolve()
-    vocabulary = BYTES_VOCABULARY if scenario.tokenizer.use == "bytes" else scenario.tokenizer.vocabulary
     tokens = scenario.run.steps * scenario.sampler.rows * shape.context
     return (
         f"{shape.layers} layers of width {shape.width}, {shape.heads} heads, context {shape.context}: "
-        f"{shape.parameters(vocabulary):,} parameters; {tokens:,} tokens to train"
+        f"{shape.parameters(vocabulary(loaded)):,} parameters; {tokens:,} tokens to train"
     )
+
+
+def vocabulary(loaded: "Loaded") -> int:
+    """Return the number of tokens that the model is to know."""
+    from andrea_core.data.tokenizer import BYTES_VOCABULARY
+
+    settings = loaded.scenario.tokenizer
+    return BYTES_VOCABULARY if settings.use == "bytes" else settings.vocabulary
+
+
+def memory(loaded: "Loaded") -> list[str]:
+    """Return lines on the memory that a training step is predicted to take, and what is held beside it.
+
+    A batch is int64 tokens twice; a checkpoint is copied to the host before it is written, so that the loop goes on.
+    """
+    from andrea_core.model.memory import free_memory, predicted, shown
+
+    scenario, free = loaded.scenario, free_memory()
+    shape, optimizer, rows = scenario.model.resolve(), scenario.optimizer, scenario.sampler.rows
+    found = predicted(shape, optimizer, vocabulary(loaded), rows)
+    kept = found.weights + found.optimiser
+    beside = [f"batch {2 * 8 * rows * shape.context / 1024:,.0f} KiB", f"checkpoint buffers {shown(kept)}"]
+    if optimizer.spike.action == "rewind":
+        beside.append(f"the beginning of a phase, to rewind to, {shown(kept)}")
+    here = "" if free is None else f"; {shown(free)} are free here"
+    return [f"memory of a step, predicted: {found}", f"  and beside it: {', '.join(beside)}{here}"]
 
 
 def expected_decisions(loaded: "Loaded", steps: int) -> float:

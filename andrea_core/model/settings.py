@@ -103,11 +103,16 @@ class SpikeSettings:
     `action = "skip"` leaves the weights, and what the optimiser remembers, as they were; "off" looks at nothing.
     Every loss enters the median, a skipped step's too, so that a lasting rise, as a harder stage brings it, is accepted
     after half a window; nothing is skipped before half a window has been seen.
+
+    `action = "rewind"` skips, and at the end of the phase undoes all of it: weights, optimiser and median go back to
+    where the phase began, the rows up to its last spike are passed over, and the phase is decided and trained anew
+    (after Chowdhery et al. 2022, PaLM, section 5.1). After `rewinds` such returns in a row it stays, spikes skipped.
     """
 
-    action: str = one_of("off", "skip", default="off")
+    action: str = one_of("off", "skip", "rewind", default="off")
     factor: float = number(default=1.5, above=1)
     window: int = number(default=32, at_least=2, at_most=2**16)
+    rewinds: int = number(default=2, at_least=1, at_most=2**10)
 
 
 @attrs.frozen

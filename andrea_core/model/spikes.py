@@ -40,5 +40,15 @@ class SpikeGuard:
 
 def spike_text(step: int, loss: float, median: float, rows: str) -> str:
     """Return what the record says of a skipped step, counted from 1."""
+    return f"{_spike(step, loss, median)}, its update is skipped; rows of that step: {rows}"
+
+
+def rewind_text(step: int, loss: float, median: float, rows: str, *, back: int, until: int, count: int) -> str:
+    """Return what the record says of a rewind: its first spike, counted from 1, and the `count` of rewinds there."""
+    passed = f"the rows up to step {until} are passed over"
+    return f"{_spike(step, loss, median)}, back to step {back}, {passed} (rewind {count}); rows of that step: {rows}"
+
+
+def _spike(step: int, loss: float, median: float) -> str:
     times = f"{loss / median:.2f} times the median {median:.4f}" if np.isfinite(loss) else f"median {median:.4f}"
-    return f"loss spike: step {step}, loss {loss:.4f} ({times}), its update is skipped; rows of that step: {rows}"
+    return f"loss spike: step {step}, loss {loss:.4f} ({times})"

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from andrea_core.errors import RunError
+from andrea_core.model.border import Border, without_border
 from andrea_core.model.gpt import GPT, build_model
 from andrea_core.model.held import held
 from andrea_core.model.objective import mean_one, objective, parts
@@ -64,8 +65,9 @@ class Trainer:
         self.model: GPT = build_model(shape, vocabulary, seed_of(seed, "weights"), self.device)
         self.held = held(self.model, optimizer, Forward(self.model, optimizer, self.device), ranks, parallel)
         self.optimizer = build_optimiser(self.model, optimizer)
-        self.guard = SpikeGuard(optimizer.spike, self.device) if optimizer.spike.action == "skip" else None
-        self.steps_done = 0
+        self.guard = SpikeGuard(optimizer.spike, self.device) if optimizer.spike.action != "off" else None
+        self.steps_done = self.rewinds = 0
+        self._border: Border | None = None
         self._shown = Shown(rows, self.device, ranks, after=loss_after, guarded=self.guard is not None)
         self._seed = seed
         torch.manual_seed(seed_of(seed, "dropout"))
@@ -78,9 +80,26 @@ class Trainer:
     def begin(self, max_steps: int) -> None:
         """Start a new phase of at most `max_steps` steps; a longer one only costs a copy."""
         self._shown.begin(max_steps)
+        if self.guard is not None and self.settings.spike.action == "rewind":
+            self._border = Border.of(self.model, self.optimizer, self.guard, self.device)
 
     def clear(self) -> None:
-        """Forget what the phase showed."""
+        """Forget what the phase showed: it stays."""
+        self._shown.begin(0)
+        self._border, self.rewinds = None, 0
+
+    @property
+    def may_rewind(self) -> bool:
+        """Whether the phase can be undone: its beginning is kept, and there were not too many rewinds in a row."""
+        return self._border is not None and self.rewinds < self.settings.spike.rewinds
+
+    def rewind(self) -> None:
+        """Go back to where the phase began, and count it; all ranks take part. Raises ValueError without a phase."""
+        if self._border is None or self.guard is None:
+            raise ValueError("no phase has begun that could be undone")
+        self._border.back(self.model, self.optimizer, self.guard, self.device, self.settings)
+        self.held.refresh()
+        self.steps_done, self.rewinds = self.steps_done - self._shown.filled, self.rewinds + 1
         self._shown.begin(0)
 
     def step(self, inputs: Tokens, targets: Tokens, weights: npt.NDArray[np.float32] | None = None) -> None:
@@ -120,13 +139,18 @@ class Trainer:
         kept = {name: whole(tensor) for name, tensor in moments(self.model, self.optimizer).items()}
         extra = {"steps_done": self.steps_done, "record": self._shown.table().copy()}
         if self.guard is not None:
-            extra["spike_losses"] = self.guard.state()
+            extra |= {"spike_losses": self.guard.state(), "rewinds": self.rewinds}
+        if self._border is not None and self.phase_steps:
+            tensors, extra["border"] = self._border.packed(whole)
+            kept |= tensors
         return model, kept, extra | random_state(self.device)
 
     def load(self, model: Mapping[str, Tensor], optimizer: Mapping[str, Tensor], extra: Mapping[str, Any]) -> None:
         """Continue from what `state` returned, copying every tensor; raises RunError when it is of another model."""
         self.load_model(model)
-        restore_moments(self.model, self.optimizer, optimizer, self.settings, self.held.own)
+        restore_moments(self.model, self.optimizer, without_border(optimizer), self.settings, self.held.own)
+        self.rewinds, border = int(extra.get("rewinds", 0)), extra.get("border")
+        self._border = None if border is None else Border.unpacked(optimizer, border, self.model, self.held.own)
         self._shown.load(extra["record"])
         self.steps_done = int(extra["steps_done"])
         if self.guard is not None:

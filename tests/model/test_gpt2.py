@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 import pytest
 import torch
+from peers import peer
 from safetensors.torch import save_file
 
 from andrea_core.data.bpe import train
@@ -97,7 +98,7 @@ class TestTransformers:
 
     @pytest.mark.parametrize("shape", SHAPES, ids=str)
     def test_its_logits_are_ours(self, tmp_path: Path, shape: ModelShape) -> None:
-        transformers = pytest.importorskip("transformers")
+        transformers = peer("transformers")
         model = model_of(shape).eval()
         theirs = transformers.GPT2LMHeadModel.from_pretrained(written(tmp_path, model, ByteTokenizer())).eval()
         with torch.no_grad():
@@ -108,7 +109,7 @@ class TestTransformers:
 
     @pytest.mark.parametrize("shape", SHAPES[:2], ids=str)
     def test_greedy_text_is_ours(self, tmp_path: Path, shape: ModelShape) -> None:
-        transformers = pytest.importorskip("transformers")
+        transformers = peer("transformers")
         model = model_of(attrs.evolve(shape, context=128)).eval()
         theirs = transformers.GPT2LMHeadModel.from_pretrained(written(tmp_path, model, ByteTokenizer())).eval()
         prompt = [256, *b"The birds"]
@@ -120,7 +121,7 @@ class TestTransformers:
         assert found[0, len(prompt) :].tolist() == ours
 
     def test_its_weights_can_start_a_run_of_ours(self, tmp_path: Path) -> None:
-        transformers = pytest.importorskip("transformers")
+        transformers = peer("transformers")
         from safetensors.torch import load_file
 
         config = transformers.GPT2Config(vocab_size=257, n_positions=32, n_embd=32, n_layer=2, n_head=2)
@@ -134,7 +135,7 @@ class TestTransformers:
 
     @pytest.mark.parametrize("kind", ["bytes", "bpe"])
     def test_its_tokenizer_is_ours_behind_a_separator(self, tmp_path: Path, kind: str) -> None:
-        transformers = pytest.importorskip("transformers")
+        transformers = peer("transformers")
         texts = ["The birds sang in the größer trees.", "  def f(x):\n\treturn x\n", "日本 🙂 ok's"]
         ours = ByteTokenizer() if kind == "bytes" else train(iter(texts * 3), 300)
         model = build_model(PLAIN, ours.vocabulary, 0)

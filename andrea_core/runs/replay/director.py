@@ -76,6 +76,7 @@ def replayed(loaded: Loaded, recorded: Recorded, *, own: bool) -> Iterator[Repla
     state = _beginning(recorded, director) if own else director.start()
     for index in range(state.phase, len(recorded)):
         director = pivots.director(director, state.step)
+        state = attrs.evolve(state, sampler=recorded.before(index, state.sampler))
         phase = director.decide(state)
         landed = phase.landed.weights
         seen = recorded.observation(index)

@@ -93,6 +93,14 @@ class Recorded:
         position = self.phases["drawn"][: phase + 1].sum(0).astype(np.int64)
         return SamplerState(position, self.phases["owed"][phase], self.phases["upper"][phase] > 0)
 
+    def before(self, phase: int, sampler: SamplerState) -> SamplerState:
+        """Return a sampler's state before a phase: without the rows that rewinds passed over up to there."""
+        passed = self._of("passed_over", phase)
+        if passed is None:
+            return sampler
+        drawn = self.phases["drawn"][:phase].sum(0)
+        return attrs.evolve(sampler, position=(drawn + passed).astype(np.int64))
+
     def decoded(self, array: str) -> Sequence[str]:
         """Return the names that an array of integers, `stage` or `policy`, stands for, one a phase."""
         return self.run.phases.decoded(array)[: len(self)]

@@ -59,6 +59,8 @@ def _phase_kinds(count: int, found: Mapping[str, Any]) -> dict[str, Kind]:
     kinds |= dict.fromkeys(("stage", "policy"), Kind(WHOLE, 1, ()))
     kinds |= dict.fromkeys(by_source, Kind(NUMBER, 8, (count,)))
     kinds |= dict.fromkeys(("drawn", "trained"), Kind(WHOLE, 4, (count,)))
+    if "passed_over" in found:
+        kinds["passed_over"] = Kind(WHOLE, 4, (count,))
     needed = {"heldout": (count,), **dict.fromkeys(("gradients_train", "gradients_heldout"), (count, count))}
     return kinds | {name: Kind(NUMBER, 8, row) for name, row in needed.items() if name in found}
 
