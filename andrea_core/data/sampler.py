@@ -78,6 +78,10 @@ class Sampler:
         pairs = zip(plan.source[step].tolist(), plan.position[step].tolist(), strict=True)
         return np.stack([self._streams[source].row(position) for source, position in pairs])
 
+    def row(self, source: int, position: int) -> Integers:
+        """Return the (context + 1,) tokens of one of a source's rows."""
+        return self._streams[source].row(position)
+
     def ledger(self, state: SamplerState, trained: Integers) -> Ledger:
         """Return what was used so far; `trained` (K,) are the tokens trained."""
         epochs = [stream.epochs(int(rows)) for stream, rows in zip(self._streams, state.position, strict=True)]
