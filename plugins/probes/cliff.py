@@ -31,9 +31,10 @@ class Cliff:
     `unexplained` for a spike, and for a rise that held-out text shares.
 
     Of the gravest event since the last look: `verdict`, `source`, `kind` and `windows` (the rows' numbers in the
-    source's stream) as texts, "" without one; the step `at`, `z`, losses `before` and `after` in nats a token, and the
-    evidence `heldout`, `right`, `repeated`, NaN without one. `events` counts all. The status of `verdict` names what happened, so that it
-    stands among the run's events. Cost: nothing without an event; with one, `tokens` held-out tokens and a few rows.
+    source's stream) as texts, "" without one; the step `at`, `z`, losses `before` and `after` in nats a token, and
+    the evidence `heldout`, `right`, `repeated`, NaN without one. `events` counts all. The status of `verdict` names
+    what happened, so that it stands among the run's events. Cost: nothing without an event; with one, `tokens`
+    held-out tokens and a few rows.
 
     Departures from a full judgement: one held-out level per source and no basin measured; the wall ratio of
     `basin_width` tells more.
