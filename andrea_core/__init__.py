@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     )
     from andrea_core.model.heads import Heads as Heads
     from andrea_core.model.pace import StageOptimizer as StageOptimizer
+    from andrea_core.model.trained import Trained as Trained
     from andrea_core.model.view import ModelView as ModelView
     from andrea_core.runs.store import open_run as open_run
     from andrea_core.simplex import Group as Group, Region as Region, Row as Row, total_variation as total_variation
@@ -119,6 +120,7 @@ _HOMES = {
     "andrea_core.landscape.spectrum": "lanczos_quadrature",
     "andrea_core.landscape.trace": "Estimate block_rows hutch_plus_plus hutchinson",
     "andrea_core.model.heads": "Heads",
+    "andrea_core.model.trained": "Trained",
     "andrea_core.model.view": "ModelView",
     "andrea_core.runs.store": "open_run",
     "andrea_core.simplex": "Group Region Row total_variation",

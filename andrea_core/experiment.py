@@ -114,10 +114,10 @@ class Experiment:
             observation = self._observation(phase, losses, heldout, gradients)
             before, (self.state, outcome, odd) = self.state, self.director.learn(self.state, phase, observation)
         self.trainer.clear()
-        findings = self._look(phase)
+        findings = self._look(phase, observation)
         self.state = self.director.advance(self.state, outcome, findings)
         if self.state.step < self.total and self.director.pivots(self.state, phase):
-            findings = findings.joined(self._look(phase, pivot=True))
+            findings = findings.joined(self._look(phase, observation, pivot=True))
         if self.state.phase == 1:  # a state that cannot be kept shows before anything is lost
             prove(self.state, self.director.start(), "state")
         with self.watch.on("recording"):
@@ -158,10 +158,10 @@ class Experiment:
                 self.saver.writer.wait()
                 raise Interrupted(self.trainer.steps_done, asked)
 
-    def _look(self, phase: Phase | None, *, pivot: bool = False) -> Findings:
+    def _look(self, phase: Phase | None, seen: Observation | None = None, *, pivot: bool = False) -> Findings:
         """Let the probes look whose time has come: at a phase's end, or without a phase at the start and at a stop."""
         with self.watch.on("probes"):
-            findings, probes = self.looker.look(self.state, phase, self.total, pivot=pivot)
+            findings, probes = self.looker.look(self.state, phase, self.total, pivot=pivot, seen=seen)
         self.state = attrs.evolve(self.state, probes=probes)
         with self.watch.on("recording"):
             self.record.findings(self.state.step, findings)

@@ -12,10 +12,11 @@ from andrea_core.phase import Director, Phase, State
 from andrea_core.plan import probe_names
 from andrea_core.rng import generator
 from andrea_core.scenario import ProbeSlot, Scenario
-from andrea_core.values import Findings, Gradients, Measurement, Vector
+from andrea_core.values import Findings, Gradients, Measurement, Observation, Vector
 
 if TYPE_CHECKING:
     from andrea_core.model.gradients import GradientMeter
+    from andrea_core.model.trained import Trained
     from andrea_core.model.trainer import Trainer
     from andrea_core.model.view import ModelView
 
@@ -59,13 +60,13 @@ class Looker:
         return self.trainer.ranks.share(lambda: meter.measure(phase.region.upper > 0, state.phase))
 
     def look(
-        self, state: State, phase: Phase | None, total: int, *, pivot: bool = False
+        self, state: State, phase: Phase | None, total: int, *, pivot: bool = False, seen: Observation | None = None
     ) -> tuple[Findings, tuple[Any, ...]]:
         """Return what the probes that are due found at a phase border, and all probes' states.
 
         At a `pivot`, where the curriculum has just ended a stage before its last step, only those look that wait for
-        the border of a stage and have not looked yet. Of several ranks the first looks, and keeps the probes' states;
-        all get what was found.
+        the border of a stage and have not looked yet. `seen` is what the phase's rows showed. Of several ranks the
+        first looks, and keeps the probes' states; all get what was found.
         """
         states = [state.probes]
 
@@ -80,7 +81,7 @@ class Looker:
     ) -> tuple[Findings, tuple[Any, ...]]:
         measured: dict[str, Mapping[str, Measurement]] = {}
         states = list(state.probes)
-        view = self.view(state.step, state.stage)
+        view = self.view(state.step, state.stage).after(self._trained(phase, seen))
         for index, slot in enumerate(self.director.scenario.probes):
             looks = due(slot, state.step, phase, total)
             if looks != pivot and (looks or slot.at_stage_borders):
@@ -91,6 +92,15 @@ class Looker:
                     found, states[index] = slot.component.measure(states[index], view, rng)
                 measured[name] = _checked(found, len(self.director.sources), blame)
         return Findings(measured, _stop(measured)), tuple(states)
+
+    def _trained(self, phase: Phase | None, seen: Observation | None) -> "Trained | None":
+        """Return the rows of the phase just finished, as probes see them."""
+        if phase is None or seen is None:
+            return None
+        from andrea_core.model.trained import Trained
+
+        plan, start = phase.plan, seen.step - phase.steps
+        return Trained(start, seen.loss / seen.tokens, plan.source, plan.position, self.director.sampler.row)
 
     def groups(self) -> dict[str, str]:
         """Return where in the record each probe's measurements go, by the probe's name."""

@@ -15,6 +15,7 @@ PROBES = {
     "attention": "tokens = 12\nshown = 6",
     "barrier": "points = 5\ntokens = 96",
     "basin_width": "draws = 2\nrounds = 1\ntrace = 2\ntokens = 96",
+    "cliff": "tokens = 32",
     "embedding": 'words = ["wren", "brig"]',
     "memorisation": 'windows = 2\nprefix = 8\nverbatim = 8\ncanaries = ["wren 31415"]\nreferences = 7',
     "noise_scale": "windows = 6\nsmall = 2",

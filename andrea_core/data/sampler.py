@@ -79,6 +79,10 @@ class Sampler:
         pairs = zip(plan.source[step][rows].tolist(), plan.position[step][rows].tolist(), strict=True)
         return np.stack([self._streams[source].row(position) for source, position in pairs])
 
+    def row(self, source: int, position: int) -> Integers:
+        """Return the (context + 1,) tokens of one of a source's rows."""
+        return self._streams[source].row(position)
+
     def ledger(self, state: SamplerState, trained: Integers) -> Ledger:
         """Return what was used so far; `trained` (K,) are the tokens trained."""
         if self._counted is None or self._counted[0] is not state.position:  # asked twice a phase: its end, the next

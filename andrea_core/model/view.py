@@ -1,5 +1,6 @@
 """What a probe sees of a run: losses, held-out text and samples of the model, nothing that could change it."""
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from andrea_core.landscape.objective import Objective
     from andrea_core.model.course import Course
     from andrea_core.model.settings import OptimizerSettings
+    from andrea_core.model.trained import Trained
 
 Side = Literal["train", "heldout"]
 """The two sides of a source's text."""
@@ -40,6 +42,18 @@ class ModelView:
     ) -> None:
         self._model, self._corpus, self._step = model, corpus, step
         self._course, self._stage = course, stage
+        self._trained: Trained | None = None
+
+    def after(self, trained: "Trained | None") -> "ModelView":
+        """Return the same view, which also shows the rows of the phase just finished."""
+        view = copy.copy(self)
+        view._trained = trained
+        return view
+
+    @property
+    def trained(self) -> "Trained | None":
+        """The rows of the phase just finished; None at the start and when only a model is looked at."""
+        return self._trained
 
     @property
     def step(self) -> int:

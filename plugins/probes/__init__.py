@@ -7,6 +7,7 @@ from andrea_plugins.probes.adam_sharpness import AdamSharpness
 from andrea_plugins.probes.attention import Attention
 from andrea_plugins.probes.barrier import Barrier
 from andrea_plugins.probes.basin_width import BasinWidth
+from andrea_plugins.probes.cliff import Cliff
 from andrea_plugins.probes.critical_sharpness import CriticalSharpness
 from andrea_plugins.probes.embedding import Embedding
 from andrea_plugins.probes.heldout import Heldout
@@ -29,6 +30,7 @@ def andrea_probes() -> Mapping[str, type]:
         "attention": Attention,
         "barrier": Barrier,
         "basin_width": BasinWidth,
+        "cliff": Cliff,
         "critical_sharpness": CriticalSharpness,
         "embedding": Embedding,
         "heldout": Heldout,

@@ -1,0 +1,94 @@
+"""What a departure of the loss means: learned, a memorised gully, or other data."""
+
+import math
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from andrea_core import Integers, Trained
+
+if TYPE_CHECKING:
+    from andrea_core import ModelView
+    from andrea_plugins.probes.cliff_series import Departure
+
+SHINGLE = 16
+LOOKED_BACK = 256
+"""Earlier rows of the source in which a row's text is looked for."""
+RIGHT = 0.8
+"""Share of tokens guessed right from which on a row counts as known by heart."""
+
+
+@attrs.frozen
+class Evidence:
+    """What the model says now about the rows that departed, and about held-out text of the same source.
+
+    Losses in nats a token: `now` of the rows, `heldout` the median and `lowest` the least of held-out windows. Shares:
+    `right`, tokens of the rows that greedy decoding says; `repeated`, rows whose text was trained on before.
+    """
+
+    now: float = math.nan
+    heldout: float = math.nan
+    lowest: float = math.nan
+    right: float = math.nan
+    repeated: float = math.nan
+
+
+def evidence(view: "ModelView", trained: Trained, event: "Departure", tokens: int) -> Evidence:
+    """Measure the evidence: two forward passes over a few rows and one over `tokens` held-out tokens."""
+    source = event.series
+    rows = np.stack([trained.row(source, position) for position in event.positions])
+    heldout = view.heldout(source, tokens)
+    losses = view.token_losses(heldout).mean(1) if len(heldout) else np.array([math.nan])
+    return Evidence(
+        now=float(view.token_losses(rows).mean()),
+        heldout=float(np.median(losses)),
+        lowest=float(losses.min()),
+        right=float((np.asarray(view.guesses(rows)) == rows[:, 1:]).mean()),
+        repeated=repeated(trained, source, event.positions),
+    )
+
+
+def repeated(trained: Trained, source: int, positions: tuple[int, ...]) -> float:
+    """Return the share of rows most of whose 16-token strings stand in the source's 256 rows before them.
+
+    A row that says the same thing over and over, with fewer distinct strings than a quarter of its length, is easy,
+    not remembered, and counts as not repeated.
+    """
+    seen: dict[int, set[bytes]] = {}
+    found = 0
+    for position in positions:
+        mine = _shingles(trained.row(source, position))
+        for earlier in range(max(0, position - LOOKED_BACK), position):
+            if earlier not in seen:
+                seen[earlier] = _shingles(trained.row(source, earlier))
+        before = set[bytes]().union(*(seen[one] for one in range(max(0, position - LOOKED_BACK), position)))
+        varied = len(mine) >= len(trained.row(source, position)) / 4
+        found += varied and len(mine & before) > len(mine) / 2
+    return found / len(positions)
+
+
+def verdict(event: "Departure", known: Evidence) -> str:
+    """Return `learned`, `memorised_gully`, `data_change` or `unexplained`.
+
+    A level that held-out text of the source has come half the way to was learned; a rise that it has come half the way
+    to, and a spike, are the model's own trouble: unexplained. Rows far below all held-out text (under half of the
+    lowest window's loss), mostly guessed right and mostly seen before, lie in a memorised gully. What is left is a
+    change of the data.
+    """
+    if event.kind == "spike":
+        return "unexplained"
+    halfway = (event.before + event.after) / 2
+    if event.kind == "rise":
+        return "unexplained" if known.heldout >= halfway else "data_change"
+    if known.heldout <= halfway:
+        return "learned"
+    floor = known.lowest if math.isfinite(known.lowest) else event.before
+    if known.now < floor / 2 and known.right >= RIGHT and known.repeated >= 0.5:
+        return "memorised_gully"
+    return "data_change"
+
+
+def _shingles(row: Integers) -> set[bytes]:
+    cut = np.lib.stride_tricks.sliding_window_view(np.asarray(row, np.int32), min(SHINGLE, len(row)))
+    return {one.tobytes() for one in cut}

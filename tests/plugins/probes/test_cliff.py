@@ -1,0 +1,146 @@
+"""The cliff probe: planted spikes and level shifts, false alarms, and the verdict on planted evidence."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from andrea_core import Sources, Trained
+from andrea_plugins.probes.cliff import Cliff
+from andrea_plugins.probes.cliff_verdict import Evidence, repeated, verdict
+
+SOURCES = Sources(("docs", "chat"), np.array([1000, 1000]))
+
+
+def trained(losses, start=0, source=None, row=None):
+    """Return a phase of one row of each source a step, or of the given sources."""
+    losses = np.asarray(losses, float)
+    source = np.tile([0, 1], (len(losses), 1)) if source is None else np.asarray(source)
+    position = start + np.arange(len(losses))[:, None].repeat(losses.shape[1], 1)
+    return Trained(start, losses, source, position, row or (lambda _source, _position: np.arange(33)))
+
+
+def noise(steps, seed=0, width=2):
+    return 2.5 + 0.2 * np.random.default_rng(seed).standard_normal((steps, width))
+
+
+def found(losses, **changed):
+    probe = Cliff(**changed)
+    return probe.departures(probe.start(SOURCES), trained(losses))
+
+
+@pytest.mark.parametrize(("to", "kind"), [(0.3, "fall"), (6.0, "rise")])
+def test_a_planted_level_shift_is_found_once_at_its_step_in_its_source(to, kind):
+    losses = noise(400)
+    losses[200:, 0] += to - 2.5
+    (event,) = found(losses)
+
+    assert (event.series, event.kind, event.step) == (0, kind, 201)
+    assert event.after == pytest.approx(to, abs=0.4)
+    assert event.positions == (200, 201, 202)
+
+
+def test_a_document_in_every_other_row_is_a_fall_too_and_a_change_of_the_mix_is_none():
+    losses = noise(300)
+    losses[150::2, 1] = 0.1
+    assert [(event.series, event.kind, event.step) for event in found(losses)] == [(1, "fall", 151)]
+
+    apart = noise(300)
+    apart[:, 1] -= 2
+    source = np.tile([0, 1], (300, 1))
+    source[150:] = 1
+    apart[150:, 0] -= 2
+    probe = Cliff()
+    assert not probe.departures(probe.start(SOURCES), trained(apart, source=source))
+
+
+def test_a_planted_spike_is_found_at_its_step_and_is_no_level_shift():
+    losses = noise(300)
+    losses[180] += 3
+    (event,) = found(losses)
+
+    assert (event.kind, event.step) == ("spike", 181)
+    assert verdict(event, Evidence()) == "unexplained"
+
+
+def test_false_alarms_are_at_most_one_in_ten_thousand_rows_and_a_slow_decline_is_silent():
+    steps, runs = 2500, 4
+    false = sum(len(found(noise(steps, seed))) for seed in range(runs))
+    assert false <= steps * runs * 2 / 10_000
+    assert not found(noise(2000) + np.linspace(1.5, 0, 2000)[:, None])
+
+
+def test_the_phases_borders_change_nothing():
+    losses, probe = noise(300), Cliff()
+    losses[137:, 0] = 0.2
+    memory, events = probe.start(SOURCES), []
+    for start in range(0, 300, 25):
+        events += probe.departures(memory, trained(losses[start : start + 25], start))
+    assert [(one.step, one.positions) for one in events] == [(one.step, one.positions) for one in found(losses)]
+
+
+GULLY = {"now": 0.1, "heldout": 2.4, "lowest": 1.8, "right": 0.98, "repeated": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, "memorised_gully"),
+        ({"heldout": 0.4, "lowest": 0.2}, "learned"),
+        ({"repeated": 0.0}, "data_change"),
+        ({"right": 0.5}, "data_change"),
+        ({"now": 1.2}, "data_change"),
+        ({"heldout": math.nan, "lowest": math.nan}, "memorised_gully"),
+    ],
+)
+def test_each_piece_of_evidence_decides(changed, expected):
+    losses = noise(200)
+    losses[100:, 0] = 0.1
+    assert verdict(found(losses)[0], Evidence(**GULLY | changed)) == expected
+
+
+def test_a_rise_is_a_change_of_data_unless_held_out_text_rises_too():
+    losses = noise(200)
+    losses[100:, 0] = 6.0
+    rise = found(losses)[0]
+    assert verdict(rise, Evidence(heldout=2.5)) == "data_change"
+    assert verdict(rise, Evidence(heldout=5.5)) == "unexplained"
+
+
+def test_repeated_rows_are_those_with_text_of_earlier_rows_and_monotony_is_not_memory():
+    rng = np.random.default_rng(1)
+    fresh = rng.integers(0, 200, (40, 65))
+    fresh[30] = fresh[5]
+    fresh[20:22] = 7
+
+    def share(position):
+        return repeated(trained(noise(1), row=lambda _source, place: fresh[place]), 0, (position,))
+
+    assert [share(position) for position in (30, 31, 21)] == [1, 0, 0]
+
+
+def test_a_look_names_source_step_and_windows_and_leaves_the_state_it_was_given_alone():
+    losses = noise(200)
+    losses[100:, 0] = 0.1
+    page = np.random.default_rng(0).integers(0, 200, 33)
+    view = SimpleNamespace(
+        sources=SOURCES.names,
+        trained=trained(losses, row=lambda _source, _position: page),
+        heldout=lambda _source, _tokens: np.zeros((4, 33), int),
+        token_losses=lambda windows: np.full((len(windows), 32), 0.1 if windows.any() else 2.4),
+        guesses=lambda windows: windows[:, 1:],
+    )
+    probe = Cliff()
+    state = probe.start(SOURCES)
+    told, after = probe.measure(state, view, np.random.default_rng(0))
+
+    assert [told[name].value for name in ("verdict", "source", "kind", "windows", "at", "events")] == [
+        *("memorised_gully", "docs", "fall", "100, 101, 102", 101.0, 1.0)
+    ]
+    assert told["verdict"].status.startswith("memorised_gully: fall of docs, rows 100, 101, 102, from 2.")
+    assert np.isnan(state.loss).all()
+    assert np.isfinite(after.loss[0]).any()
+    view.trained = None
+    told, _ = probe.measure(after, view, np.random.default_rng(0))
+    assert (told["verdict"].value, told["events"].value, told["verdict"].status) == ("", 0.0, "ok")

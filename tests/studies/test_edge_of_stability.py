@@ -1,0 +1,131 @@
+"""Edge of stability: gradient descent at 2/eta, Adam at 38/eta, and Adam's first steps with and without warm-up."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from andrea_core import Budget, Objective, extreme_eigenpairs, standard_normal
+from andrea_core.landscape.language import language_objective
+from andrea_core.model.gpt import build_model
+from andrea_core.model.settings import ModelShape
+
+pytestmark = pytest.mark.study
+
+ROOT = Path(os.environ.get("ANDREA_EXAMPLES", Path(__file__).parents[2]))
+BETA1, BETA2, EPS = 0.9, 0.999, 1e-8
+X = torch.linspace(-1, 1, 20, dtype=torch.float64)[:, None]
+Y = 16 * X**5 - 20 * X**3 + 5 * X
+"""Chebyshev's polynomial of degree 5 at 20 points."""
+
+
+def network():
+    """Return the parameters of a network 1-50-50-1, drawn as PyTorch's linear layers are."""
+    draw, parameters = torch.Generator().manual_seed(0), {}
+    for layer, (rows, columns) in enumerate([(50, 1), (50, 50), (1, 50)]):
+        for name, shape in ((f"w{layer}", (rows, columns)), (f"b{layer}", (rows,))):
+            drawn = torch.rand(shape, generator=draw, dtype=torch.float64) * 2 - 1
+            parameters[name] = (drawn / columns**0.5).requires_grad_()
+    return parameters
+
+
+def total(p):
+    """Return half the summed squared error."""
+    hidden = torch.tanh(torch.tanh(X @ p["w0"].T + p["b0"]) @ p["w1"].T + p["b1"])
+    return ((hidden @ p["w2"].T + p["b2"] - Y) ** 2).sum() / 2
+
+
+def largest(objective, root):
+    """Return the largest eigenvalue of the Hessian between two factors `root`, (n,) or 1."""
+    hessian, rng = objective.hessian(), np.random.default_rng(0)
+    start = standard_normal(objective.size, rng).to(objective.point())
+    found = extreme_eigenpairs(
+        lambda v: root * hessian(root * v),
+        start,
+        largest=1,
+        smallest=False,
+        tolerance=1e-3,
+        budget=Budget(80),
+        rng=rng,
+    )
+    assert found.status == "ok"
+    return float(found.values[0])
+
+
+def descent(rate, steps, every=100):
+    """Return lambda eta / 2 every so many steps of full-batch gradient descent."""
+    p, readings = network(), []
+    for step in range(1, steps + 1):
+        slopes = torch.autograd.grad(total(p) / 20, list(p.values()))
+        with torch.no_grad():
+            for one, slope in zip(p.values(), slopes, strict=True):
+                one -= rate * slope
+        if step % every == 0:
+            readings.append(largest(Objective(p, [total], 20), 1.0) * rate / 2)
+    return np.array(readings)
+
+
+def root_of(optimiser, parameters):
+    """Return P^(-1/2) of Adam's preconditioner, (n,)."""
+    pieces = []
+    for one in parameters:
+        kept = optimiser.state[one]
+        steps = float(kept["step"])
+        size = (kept["exp_avg_sq"] / (1 - BETA2**steps)).sqrt() + EPS
+        pieces.append((size * (1 - BETA1**steps)).reshape(-1))
+    return torch.cat(pieces).rsqrt()
+
+
+def adam(rate, steps, every=100):
+    """Return the preconditioned sharpness over 38 / eta every so many steps of full-batch Adam."""
+    p, readings = network(), []
+    optimiser = torch.optim.Adam(p.values(), lr=rate, betas=(BETA1, BETA2), eps=EPS)
+    for step in range(1, steps + 1):
+        optimiser.zero_grad()
+        (total(p) / 20).backward()
+        optimiser.step()
+        if step % every == 0:
+            readings.append(largest(Objective(p, [total], 20), root_of(optimiser, p.values())) * rate / 38)
+    return np.array(readings)
+
+
+def started(seed, warmup, rate=1e-2, steps=300):
+    """Return the stability ratio after step 1 and the mean loss of the last 50 steps of a small byte model."""
+    text = np.frombuffer((ROOT / "docs" / "geometry.md").read_bytes(), np.uint8).astype(np.int64)
+    model = build_model(ModelShape(layers=2, heads=2, width=32, context=32, tied_head=True), 257, seed)
+    optimiser = torch.optim.Adam(model.parameters(), lr=rate, betas=(BETA1, BETA2), eps=EPS)
+    rng, losses, ratio = np.random.default_rng(seed), [], float("nan")
+    for step in range(1, steps + 1):
+        rows = text[rng.integers(len(text) - 33, size=8)[:, None] + np.arange(33)]
+        optimiser.param_groups[0]["lr"] = now = rate * min(1.0, step / warmup) if warmup else rate
+        optimiser.zero_grad()
+        tokens = torch.from_numpy(rows)
+        loss = model.token_losses(tokens[:, :-1], tokens[:, 1:]).mean()
+        loss.backward()
+        optimiser.step()
+        losses.append(float(loss.detach()))
+        if step == 1:
+            objective = language_objective(model, [rows])
+            ratio = largest(objective, root_of(optimiser, model.parameters())) * now / 38
+    return ratio, float(np.mean(losses[-50:]))
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(0.1, 3000), (0.2, 3000), (0.4, 3000)])
+def test_gradient_descent_hovers_at_two_over_the_rate(rate, steps):
+    assert abs(np.median(descent(rate, steps)[-10:]) - 1) <= 0.05
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(3e-3, 2000), (1e-3, 2500), (3e-4, 5000)])
+def test_adam_hovers_at_38_over_the_rate(rate, steps):
+    last = adam(rate, steps)[-10:]
+
+    assert 0.85 <= np.median(last) <= 1.1
+
+
+def test_without_warm_up_the_first_step_is_ten_times_beyond_the_edge_and_with_it_typically_below():
+    without, warmed = ([started(seed, warmup, steps=50)[0] for seed in range(5)] for warmup in (0, 150))
+
+    assert min(without) > 10
+    assert np.median(warmed) < 1
