@@ -127,7 +127,12 @@ def assemble(loaded: Loaded, folder: RunFolder, corpus: "Corpus", progress: Prog
     )
     meter = GradientMeter(trainer.model, corpus, scenario.seed) if "source_gradients" in needs else None
     course = Course(trainer, Plan.of(loaded).open_sources() if scenario.probes else {})
-    looker = Looker(director, lambda step, stage: ModelView(trainer.model, corpus, step, course, stage), trainer, meter)
+    looker = Looker(
+        director,
+        lambda step, stage, outcome: ModelView(trainer.model, corpus, step, course, stage, outcome),
+        trainer,
+        meter,
+    )
     writer = Writer()
     recorder = _recorder(loaded, folder, corpus, sources, progress, writer)
     opened = _observers(scenario, loaded.catalogue, folder, sources)

@@ -23,7 +23,7 @@ from andrea_core.runs.folder import RunFolder
 from andrea_core.runs.tree import prove
 from andrea_core.saving import Saver, restore
 from andrea_core.stopwatch import Stopwatch
-from andrea_core.values import Findings, Gradients, Observation, Vector
+from andrea_core.values import Findings, Gradients, Observation, Outcome, Vector
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error: the user asked for it
@@ -96,14 +96,15 @@ class Experiment:
         self._refuse_divergence(phase, losses)
         with self.watch.on("probes"):
             heldout, gradients = self.looker.heldout_loss(), self.looker.gradients(self.state, phase)
+            self.state, earlier, probed = self.looker.watched(self.state, phase, self.total)
         with self.watch.on("policy"):
-            observation = self._observation(phase, losses, heldout, gradients)
+            observation = attrs.evolve(self._observation(phase, losses, heldout, gradients), probed=probed)
             before, (self.state, outcome, odd) = self.state, self.director.learn(self.state, phase, observation)
         self.trainer.clear()
-        findings = self._look(phase)
+        findings = self._look(phase, outcome, earlier)
         self.state = self.director.advance(self.state, outcome, findings)
         if self.state.step < self.total and self.director.pivots(self.state, phase):
-            findings = findings.joined(self._look(phase, pivot=True))
+            findings = findings.joined(self._look(phase, outcome, pivot=True))
         if self.state.phase == 1:  # a state that cannot be kept shows before anything is lost
             prove(self.state, self.director.start(), "state")
         with self.watch.on("recording"):
@@ -143,10 +144,19 @@ class Experiment:
                 self.saver.writer.wait()
                 raise Interrupted(self.trainer.steps_done, self._asked)
 
-    def _look(self, phase: Phase | None, *, pivot: bool = False) -> Findings:
+    def _look(
+        self,
+        phase: Phase | None,
+        outcome: Outcome | None = None,
+        earlier: Findings | None = None,
+        *,
+        pivot: bool = False,
+    ) -> Findings:
         """Let the probes look whose time has come: at a phase's end, or without a phase at the start and at a stop."""
         with self.watch.on("probes"):
-            findings, probes = self.looker.look(self.state, phase, self.total, pivot=pivot)
+            findings, probes = self.looker.look(
+                self.state, phase, self.total, pivot=pivot, outcome=outcome, earlier=earlier
+            )
         self.state = attrs.evolve(self.state, probes=probes)
         with self.watch.on("recording"):
             self.record.findings(self.state.step, findings)

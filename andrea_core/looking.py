@@ -1,5 +1,6 @@
-"""Lets probes look at the model when their time has come, and gathers what they found."""
+"""Lets probes look at the model when their time has come, and gathers what they found and what it cost."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -7,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from andrea_core.contracts import Watching
 from andrea_core.guard import Blame, blaming, names_of_record, numbers
 from andrea_core.phase import Director, Phase, State
 from andrea_core.plan import probe_names
 from andrea_core.rng import generator
 from andrea_core.scenario import ProbeSlot, Scenario
 from andrea_core.values import Findings, Gradients, Measurement, Vector
+from andrea_core.watching import for_each_source
 
 if TYPE_CHECKING:
     from andrea_core.model.gradients import GradientMeter
     from andrea_core.model.trainer import Trainer
     from andrea_core.model.view import ModelView
+    from andrea_core.values import Outcome
 
 HELDOUT_TOKENS = 2048
 """Held-out tokens a source that a policy or reward which needs them sees after each phase."""
@@ -35,12 +39,13 @@ def needs_of(scenario: Scenario) -> frozenset[str]:
 class Looker:
     """The probes of a run, and what its policy and reward need measured after each phase.
 
-    `view` makes the read-only view of the model at a step, after a stage; `meter` is there when source gradients are
-    needed. Whatever a probe does to model, optimiser and generators is undone, and said to be a fault of the probe.
+    `view` makes the read-only view of the model at a step, after a stage and an outcome; `meter` is there when source
+    gradients are needed.
+    Whatever a probe does to model, optimiser and generators is undone, and said to be a fault of the probe.
     """
 
     director: Director
-    view: Callable[[int, str], "ModelView"]
+    view: "Callable[[int, str, Outcome | None], ModelView]"
     trainer: "Trainer"
     meter: "GradientMeter | None" = None
 
@@ -48,34 +53,67 @@ class Looker:
         """Return the (K,) held-out losses in nats a token, always on the same windows; None if nobody needs them."""
         if "heldout" not in needs_of(self.director.scenario):
             return None
-        view = self.view(0, "")
+        view = self.view(0, "", None)
         return np.array([_mean(view, index) for index in range(len(self.director.sources))])
 
     def gradients(self, state: State, phase: Phase) -> Gradients | None:
         """Return the inner products of the active sources' gradients at a phase's end; None if nobody needs them."""
         return None if self.meter is None else self.meter.measure(phase.region.upper > 0, state.phase)
 
+    def watched(self, state: State, phase: Phase, total: int) -> tuple[State, Findings, Vector | None]:
+        """Return what the probe that the reward watches found at the end of a phase, before the reward scores it.
+
+        Besides the findings: the state with the probe's, and the numbers (K,), NaN where it was not due; None where no
+        probe is watched.
+        """
+        wanted = self.director.scenario.reward
+        if not isinstance(wanted, Watching):
+            return state, Findings({}), None
+        (name, measurement), there = wanted.watches, ended(state, phase)
+        index = probe_names(self.director.scenario, self.director.catalogue).index(name)
+        if not due(self.director.scenario.probes[index], there.step, phase, total):
+            return state, Findings({}), np.full(len(self.director.sources), np.nan)
+        findings, after = self.measured(index, there, None)
+        probes = (*state.probes[:index], after, *state.probes[index + 1 :])
+        numbers_ = for_each_source(findings.measured[name], (name, measurement), len(self.director.sources))
+        return attrs.evolve(state, probes=probes), findings, numbers_
+
     def look(
-        self, state: State, phase: Phase | None, total: int, *, pivot: bool = False
+        self,
+        state: State,
+        phase: Phase | None,
+        total: int,
+        *,
+        pivot: bool = False,
+        outcome: "Outcome | None" = None,
+        earlier: Findings | None = None,
     ) -> tuple[Findings, tuple[Any, ...]]:
         """Return what the probes that are due found at a phase border, and all probes' states.
 
         At a `pivot`, where the curriculum has just ended a stage before its last step, only those look that wait for
-        the border of a stage and have not looked yet.
+        the border of a stage and have not looked yet. Those of the `earlier` findings have looked already.
         """
-        measured: dict[str, Mapping[str, Measurement]] = {}
-        states = list(state.probes)
-        view = self.view(state.step, state.stage)
+        findings, states = earlier or Findings({}), list(state.probes)
         for index, slot in enumerate(self.director.scenario.probes):
             looks = due(slot, state.step, phase, total)
-            if looks != pivot and (looks or slot.at_stage_borders):
-                name = self._name(index)
-                rng = generator(self.director.scenario.seed, "probe", name, state.step)
-                blame = self.director.blame("probes", slot.component, state, state.stage)
-                with blaming(blame), self._untouched(blame), untouched_settings():
-                    found, states[index] = slot.component.measure(states[index], view, rng)
-                measured[name] = _checked(found, len(self.director.sources), blame)
-        return Findings(measured, _stop(measured)), tuple(states)
+            wanted = looks != pivot and (looks or slot.times.at_stage_borders)
+            if wanted and self._name(index) not in findings.measured:
+                found, states[index] = self.measured(index, state, outcome)
+                findings = findings.joined(found)
+        return findings, tuple(states)
+
+    def measured(self, index: int, state: State, outcome: "Outcome | None") -> tuple[Findings, Any]:
+        """Return what the probe of an index finds after a state's steps, due or not, and its next state."""
+        began, name = time.perf_counter(), self._name(index)
+        component = self.director.scenario.probes[index].component
+        view = self.view(state.step, state.stage, outcome)
+        rng = generator(self.director.scenario.seed, "probe", name, state.step)
+        blame = self.director.blame("probes", component, state, state.stage)
+        with blaming(blame), self._untouched(blame), untouched_settings():
+            found, after = component.measure(state.probes[index], view, rng)
+        measured = {name: _checked(found, len(self.director.sources), blame)}
+        cost = attrs.evolve(view.cost, seconds=time.perf_counter() - began)
+        return Findings(measured, _stop(measured), {name: cost}), after
 
     def groups(self) -> dict[str, str]:
         """Return where in the record each probe's measurements go, by the probe's name."""
@@ -145,17 +183,23 @@ def _shape(name: str, one: Measurement, count: int, blame: Blame) -> tuple[int, 
 
 
 def due(slot: ProbeSlot, step: int, phase: Phase | None, total: int) -> bool:
-    """Return whether a probe looks at this border: the start, a stage's end, the end, or a multiple of `every`.
+    """Return whether a probe looks at this border: the start, a stage's end, the end, or a time of its own.
 
     Without a phase it is the start, or, at a later step, the end of a run that was stopped early.
     """
+    times = slot.times
     if phase is None:
-        return slot.at_end if step else slot.at_start
-    if step == total and (slot.at_end or slot.at_stage_borders):
+        return times.at_end if step else times.at_start
+    if step == total and (times.at_end or times.at_stage_borders):
         return True
-    if step == phase.stage.until and slot.at_stage_borders:
+    if step == phase.stage.until and times.at_stage_borders:
         return True
-    return slot.every is not None and step // slot.every > (step - phase.steps) // slot.every
+    return times.passed(step - phase.steps, step)
+
+
+def ended(state: State, phase: Phase) -> State:
+    """Return where a run stands for a probe that looks before anything has learned from a phase."""
+    return attrs.evolve(state, step=state.step + phase.steps, stage=phase.stage.name)
 
 
 def _stop(measured: Mapping[str, Mapping[str, Measurement]]) -> str | None:
