@@ -55,7 +55,7 @@ class RewardAudit:
     needs: ClassVar[frozenset[str]] = frozenset({"outcome"})
     times: ClassVar[Timetable] = Timetable(every=1, at_start=True)
 
-    tokens: int = number(default=512, at_least=1)
+    tokens: int = number(default=128, at_least=1)
     ahead: int = number(default=1, at_least=0, at_most=1)
     least: int = number(default=8, at_least=4)
     phases: int = number(default=100, at_least=4, at_most=4096)
