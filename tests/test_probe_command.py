@@ -19,7 +19,7 @@ REWARD = 'reward={use="probe",name="heldout",measurement="bits_per_byte",normali
 
 @pytest.fixture
 def run(tiny, tmp_path):
-    made = load(tiny, settings=[PROBES, REWARD, "run.steps=20"])
+    made = load(tiny, settings=[PROBES, REWARD])
     experiment = new_run(made, tmp_path / "run", Progress(), device="cpu", threads=1)
     try:
         experiment.run()
@@ -41,12 +41,12 @@ def digests(folder):
 
 def test_a_checkpoint_shows_what_the_run_recorded_there_and_the_run_stays_as_it_is(run, tmp_path, capfd):
     before = digests(run)
-    code, out, _ = call(capfd, "probe", run, "--at", "7,20", "--threads", 1, "--json", "--out", tmp_path / "looked")
+    code, out, _ = call(capfd, "probe", run, "--at", "7,40", "--threads", 1, "--json", "--out", tmp_path / "looked")
     recorded, looked = open_run(run), open_run(tmp_path / "looked")
 
     assert code == 0
     assert digests(run) == before
-    assert looked.probes["trace"]["step"].tolist() == [7, 20]
+    assert looked.probes["trace"]["step"].tolist() == [7, 40]
     assert looked.probes["trace"]["trace"][1] == recorded.probes["trace"]["trace"][0]
     np.testing.assert_array_equal(looked.evals["bits_per_byte"][1], recorded.evals["bits_per_byte"][-1])
     assert json.loads(out)[1]["costs"]["trace"]["products"] == 2
@@ -55,7 +55,7 @@ def test_a_checkpoint_shows_what_the_run_recorded_there_and_the_run_stays_as_it_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--at", 3], "has no checkpoint of step 3; there is 0, 7, 14, 20"),
+        (["--at", 3], "has no checkpoint of step 3; there is 0, 7, 14, 21"),
         (["--probes", "trac"], "no probe is called 'trac'; did you mean 'trace'?"),
         (["--probes", "reward_audit"], "needs what no checkpoint keeps (outcome)"),
         (["--set", "trace.draw=3"], "unknown key 'draw'; did you mean 'draws'?"),

@@ -36,7 +36,8 @@ class BasinWidth:
 
     Source: the PAC-Bayes measure of Jiang et al. 2019 (arXiv 1912.02178), there as 1 / sigma and in training error;
     here it is in nats a token. `c` is 1 for `width`; with `scaled` also |theta|, for `width_scaled`;
-    tau is `tolerance` nats, and for names with `_relative` it is `relative` times the loss. The mean is over `draws` normal vectors, the same for every
+    tau is `tolerance` nats, and for names with `_relative` it is `relative` times the loss. The mean is over `draws`
+    normal vectors, the same for every
     sigma and each taken with both signs; sigma is bracketed by factors of 4, halved `rounds` times in log sigma, then
     interpolated as a power of sigma, which is exact on a quadratic. `_error` is the standard error from the draws.
 
