@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from andrea_core.simplex import Group as Group, Region as Region, Row as Row, total_variation as total_variation
     from andrea_core.simplex.retiring import retire as retire
     from andrea_core.tables import by_source as by_source, check_sources as check_sources
+    from andrea_core.timetable import Timetable as Timetable
     from andrea_core.traits import PolicyTraits as PolicyTraits, RewardTraits as RewardTraits
     from andrea_core.values import (
         Context as Context,
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
         Gradients as Gradients,
         Integers as Integers,
         Ledger as Ledger,
+        Mask as Mask,
         Measurement as Measurement,
         Moment as Moment,
         Observation as Observation,
@@ -126,9 +128,10 @@ _HOMES = {
     "andrea_core.simplex": "Group Region Row total_variation",
     "andrea_core.simplex.retiring": "retire",
     "andrea_core.values": (
-        "Context Document Findings Gradients Integers Ledger Measurement Moment Observation Outcome Proposal Scores "
-        "Sources Stage Vector"
+        "Context Document Findings Gradients Integers Ledger Mask Measurement Moment Observation Outcome Proposal "
+        "Scores Sources Stage Vector"
     ),
+    "andrea_core.timetable": "Timetable",
     "andrea_core.tables": "by_source check_sources",
     "andrea_core.traits": "PolicyTraits RewardTraits",
 }

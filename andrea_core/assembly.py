@@ -9,11 +9,11 @@ import numpy as np
 
 from andrea_core.data.sampler import Sampler
 from andrea_core.data.stream import PackedStream
-from andrea_core.errors import PluginError, RunError
+from andrea_core.errors import RunError
 from andrea_core.fitting import initial_weights, machine, refuse_too_large
+from andrea_core.opening import observers_of
 from andrea_core.pivots import Pivots
 from andrea_core.plan import Plan
-from andrea_core.plugins import Catalogue
 from andrea_core.progress import Progress
 from andrea_core.runs.files import disk_errors, remove, write_text
 from andrea_core.runs.folder import PIVOTS, SAVES, SCENARIO, TOKENIZER, RunFolder, first_step, new_name, read_facts
@@ -156,10 +156,15 @@ def assemble(
     meter = GradientMeter(seen, corpus, scenario.seed) if "source_gradients" in needs else None
     course = Course(trainer, Plan.of(loaded).open_sources() if scenario.probes else {})
     known = None if trainer.held.parted else course  # one rank alone cannot put the optimiser's parts together
-    looker = Looker(director, lambda step, stage: ModelView(seen, corpus, step, known, stage), trainer, meter)
+    looker = Looker(
+        director,
+        lambda step, stage, outcome: ModelView(seen, corpus, step, known, stage, outcome),
+        trainer,
+        meter,
+    )
     writer = Writer()
     recorder = _recorder(loaded, folder, corpus, sources, progress, writer) if ranks.first else Silence()
-    opened = _observers(scenario, loaded.catalogue, folder, sources) if ranks.first else []
+    opened = observers_of(scenario, loaded.catalogue, folder, sources) if ranks.first else []
     record = Record(recorder, director, progress, looker.groups(), opened, scenario.sampler.rows * shape.context)
     gc.freeze()  # what exists now lives as long as the run; the collector need not look at it again
     saver = (Saver if ranks.first else Bystander)(
@@ -206,17 +211,6 @@ def _stages(plan: Sequence[Stage], parent: Any) -> list[dict[str, Any]]:
         *({**one, "until": min(one["until"], at)} for one in before),
         *({**one, "start": max(one["start"], at)} for one in own if one["until"] > at),
     ]
-
-
-def _observers(scenario: Scenario, catalogue: Catalogue, folder: RunFolder, sources: Sources) -> list[Any]:
-    opened = []
-    for observer in scenario.observers:
-        name = catalogue.name_of("observers", observer)
-        try:
-            opened.append((name, observer, observer.open(str(folder.path), sources)))
-        except (Exception, SystemExit) as error:
-            raise PluginError(f"the observer {name!r} cannot start: {type(error).__name__}: {error}") from error
-    return opened
 
 
 def corpus_for(scenario: Scenario, say: Say) -> "Corpus":

@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-NEEDS = frozenset({"heldout", "loss_after", "source_gradients"})
-"""What a policy, reward or probe may ask for with its `needs`; what nobody asks for is not measured."""
+NEEDS = frozenset({"heldout", "loss_after", "source_gradients", "probed", "outcome"})
+"""What a plugin may ask for with its `needs`; what nobody asks for is not measured.
+
+`probed` is for rewards that are also `Watching`; `outcome`, what the last phase taught, is for probes: such a probe
+cannot look at a stored checkpoint.
+"""
 
 
 class SourceReader(Protocol):
@@ -139,8 +143,20 @@ class Reward(Protocol[S]):
         """Return the rewards (K,), NaN where there is none, and the next state."""
 
 
+@runtime_checkable
+class Watching(Protocol):
+    """What a reward adds that is made of what a probe measures; it needs `probed`."""
+
+    @property
+    def watches(self) -> tuple[str, str]:
+        """The probe's name in the record, and the name of a measurement: one number, or one a source."""
+
+
 class Probe(Protocol[S]):
-    """Looks at the model and touches nothing."""
+    """Looks at the model and touches nothing.
+
+    Optional: `times`, a Timetable, says when it looks where a scenario names no time; `group`, where its rows go.
+    """
 
     @property
     def needs(self) -> frozenset[str]:

@@ -1,18 +1,10 @@
 """The loop, one page: decide a phase, train it, learn from it, look at the model, record, save."""
 
-import signal
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
-
 import attrs
 import numpy as np
 
 from andrea_core.errors import RunError
-from andrea_core.looking import Looker
+from andrea_core.looking import NOTHING_SHOWN, Looker, Shown
 from andrea_core.model.pace import Pace
 from andrea_core.model.spikes import spike_text
 from andrea_core.model.trainer import PhaseLosses, Trainer
@@ -24,6 +16,7 @@ from andrea_core.rewinding import went_back
 from andrea_core.runs.folder import RunFolder
 from andrea_core.runs.tree import prove
 from andrea_core.saving import Saver, restore
+from andrea_core.stopping import signals
 from andrea_core.stopwatch import Stopwatch
 from andrea_core.together import decision
 from andrea_core.values import Findings, Gradients, Observation, Vector
@@ -66,7 +59,7 @@ class Experiment:
         A probe's wish to stop ends the run early, with its reason in the findings. Raises Interrupted after SIGINT,
         SIGTERM or SIGHUP, with a checkpoint written; PluginError and RunError leave the last checkpoint good.
         """
-        with _signals(self), self.saver.writer:
+        with signals(self.ask_to_stop, self.trainer.ranks.size), self.saver.writer:
             if resume_at is None:
                 findings = Findings({}) if self.begun else self._look(None)
                 self._save()
@@ -110,14 +103,16 @@ class Experiment:
         with self.watch.on("probes"):
             self.trainer.held.refresh()
             heldout, gradients = self.looker.heldout_loss(), self.looker.gradients(self.state, phase)
+            self.state, earlier, probed = self.looker.watched(self.state, phase, self.total)
         with self.watch.on("policy"):
-            observation = self._observation(phase, losses, heldout, gradients)
+            observation = attrs.evolve(self._observation(phase, losses, heldout, gradients), probed=probed)
             before, (self.state, outcome, odd) = self.state, self.director.learn(self.state, phase, observation)
         self.trainer.clear()
-        findings = self._look(phase, observation)
+        shown = Shown(observation, outcome, earlier)
+        findings = self._look(phase, shown)
         self.state = self.director.advance(self.state, outcome, findings)
         if self.state.step < self.total and self.director.pivots(self.state, phase):
-            findings = findings.joined(self._look(phase, observation, pivot=True))
+            findings = findings.joined(self._look(phase, attrs.evolve(shown, earlier=None), pivot=True))
         if self.state.phase == 1:  # a state that cannot be kept shows before anything is lost
             prove(self.state, self.director.start(), "state")
         with self.watch.on("recording"):
@@ -158,10 +153,10 @@ class Experiment:
                 self.saver.writer.wait()
                 raise Interrupted(self.trainer.steps_done, asked)
 
-    def _look(self, phase: Phase | None, seen: Observation | None = None, *, pivot: bool = False) -> Findings:
+    def _look(self, phase: Phase | None, shown: Shown = NOTHING_SHOWN, *, pivot: bool = False) -> Findings:
         """Let the probes look whose time has come: at a phase's end, or without a phase at the start and at a stop."""
         with self.watch.on("probes"):
-            findings, probes = self.looker.look(self.state, phase, self.total, pivot=pivot, seen=seen)
+            findings, probes = self.looker.look(self.state, phase, self.total, shown, pivot=pivot)
         self.state = attrs.evolve(self.state, probes=probes)
         with self.watch.on("recording"):
             self.record.findings(self.state.step, findings)
@@ -228,32 +223,3 @@ class Experiment:
     def ask_to_stop(self, signal_number: int) -> None:
         """End the run after the present step."""
         self._asked = signal_number
-
-
-@contextmanager
-def _signals(experiment: Experiment) -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a wish to stop; a second one stops at once.
-
-    Of several ranks each gets Ctrl-C twice, from the terminal and from torchrun: soon after, it is the same one.
-    """
-    patience, asked = (2.0 if experiment.trainer.ranks.size > 1 else 0.0), dict[int, float]()
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(number: int, _frame: FrameType | None) -> None:
-        first = asked.setdefault(number, time.monotonic())
-        if time.monotonic() - first >= patience:
-            signal.signal(number, previous[number])
-            if patience:
-                signal.raise_signal(number)
-        experiment.ask_to_stop(number)
-
-    previous: dict[int, Any] = {}
-    for wanted in (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
-        previous[wanted] = signal.signal(wanted, handle)
-    try:
-        yield
-    finally:
-        for number, old in previous.items():
-            signal.signal(number, old)

@@ -1,5 +1,6 @@
-"""Lets probes look at the model when their time has come, and gathers what they found."""
+"""Lets probes look at the model when their time has come, and gathers what they found and what it cost."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -7,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from andrea_core.guard import Blame, blaming, names_of_record, numbers
+from andrea_core.contracts import Watching
+from andrea_core.findings import checked
+from andrea_core.guard import Blame, blaming
 from andrea_core.phase import Director, Phase, State
 from andrea_core.plan import probe_names
 from andrea_core.rng import generator
 from andrea_core.scenario import ProbeSlot, Scenario
-from andrea_core.values import Findings, Gradients, Measurement, Observation, Vector
+from andrea_core.values import Findings, Gradients, Measurement, Observation, Outcome, Vector
+from andrea_core.watching import for_each_source
 
 if TYPE_CHECKING:
     from andrea_core.model.gradients import GradientMeter
@@ -20,11 +24,9 @@ if TYPE_CHECKING:
     from andrea_core.model.trainer import Trainer
     from andrea_core.model.view import ModelView
 
+
 HELDOUT_TOKENS = 2048
 """Held-out tokens a source that a policy or reward which needs them sees after each phase."""
-
-MOST_NUMBERS = 2**16
-"""Numbers of one measurement: checkpoints hold up to 512 rows of each array, so they must stay small."""
 
 
 def needs_of(scenario: Scenario) -> frozenset[str]:
@@ -33,15 +35,28 @@ def needs_of(scenario: Scenario) -> frozenset[str]:
 
 
 @attrs.frozen(eq=False)
+class Shown:
+    """What is known of a phase when the probes look after it: its rows, what was learned, which probes have looked."""
+
+    seen: Observation | None = None
+    outcome: Outcome | None = None
+    earlier: Findings | None = None
+
+
+NOTHING_SHOWN = Shown()
+
+
+@attrs.frozen(eq=False)
 class Looker:
     """The probes of a run, and what its policy and reward need measured after each phase.
 
-    `view` makes the read-only view of the model at a step, after a stage; `meter` is there when source gradients are
-    needed. Whatever a probe does to model, optimiser and generators is undone, and said to be a fault of the probe.
+    `view` makes the read-only view of the model at a step, after a stage and an outcome; `meter` is there when source
+    gradients are needed.
+    Whatever a probe does to model, optimiser and generators is undone, and said to be a fault of the probe.
     """
 
     director: Director
-    view: Callable[[int, str], "ModelView"]
+    view: Callable[[int, str, Outcome | None], "ModelView"]
     trainer: "Trainer"
     meter: "GradientMeter | None" = None
 
@@ -49,8 +64,8 @@ class Looker:
         """Return the (K,) held-out losses in nats a token, always on the same windows; None if nobody needs them."""
         if "heldout" not in needs_of(self.director.scenario):
             return None
-        sources = range(len(self.director.sources))
-        return self.trainer.ranks.share(lambda: np.array([_mean(self.view(0, ""), index) for index in sources]))
+        view, sources = self.view(0, "", None), range(len(self.director.sources))
+        return self.trainer.ranks.share(lambda: np.array([_mean(view, index) for index in sources]))
 
     def gradients(self, state: State, phase: Phase) -> Gradients | None:
         """Return the inner products of the active sources' gradients at a phase's end; None if nobody needs them."""
@@ -59,39 +74,58 @@ class Looker:
             return None
         return self.trainer.ranks.share(lambda: meter.measure(phase.region.upper > 0, state.phase))
 
+    def watched(self, state: State, phase: Phase, total: int) -> tuple[State, Findings, Vector | None]:
+        """Return what the probe that the reward watches found at the end of a phase, before the reward scores it.
+
+        Besides the findings: the state with the probe's, and the numbers (K,), NaN where it was not due; None where no
+        probe is watched.
+        """
+        wanted = self.director.scenario.reward
+        if not isinstance(wanted, Watching):
+            return state, Findings({}), None
+        (name, measurement), there = wanted.watches, ended(state, phase)
+        index = probe_names(self.director.scenario, self.director.catalogue).index(name)
+        if not due(self.director.scenario.probes[index], there.step, phase, total):
+            return state, Findings({}), np.full(len(self.director.sources), np.nan)
+        kept = [state.probes[index]]
+
+        def looked() -> Findings:
+            findings, kept[0] = self.measured(index, there, self.view(there.step, there.stage, None))
+            return findings
+
+        findings = self.trainer.ranks.share(looked)
+        probes = (*state.probes[:index], kept[0], *state.probes[index + 1 :])
+        numbers_ = for_each_source(findings.measured[name], (name, measurement), len(self.director.sources))
+        return attrs.evolve(state, probes=probes), findings, numbers_
+
     def look(
-        self, state: State, phase: Phase | None, total: int, *, pivot: bool = False, seen: Observation | None = None
+        self, state: State, phase: Phase | None, total: int, shown: Shown = NOTHING_SHOWN, *, pivot: bool = False
     ) -> tuple[Findings, tuple[Any, ...]]:
         """Return what the probes that are due found at a phase border, and all probes' states.
 
         At a `pivot`, where the curriculum has just ended a stage before its last step, only those look that wait for
-        the border of a stage and have not looked yet. `seen` is what the phase's rows showed. Of several ranks the
-        first looks, and keeps the probes' states; all get what was found.
+        the border of a stage and have not looked yet. Those of the earlier findings have looked already.
         """
         states = [state.probes]
 
         def looked() -> Findings:
-            findings, states[0] = self._looked(state, phase, total, pivot=pivot)
+            findings, states[0] = self._looked(state, phase, total, shown, pivot)
             return findings
 
         return self.trainer.ranks.share(looked), states[0]
 
     def _looked(
-        self, state: State, phase: Phase | None, total: int, *, pivot: bool
+        self, state: State, phase: Phase | None, total: int, shown: Shown, pivot: bool
     ) -> tuple[Findings, tuple[Any, ...]]:
-        measured: dict[str, Mapping[str, Measurement]] = {}
-        states = list(state.probes)
-        view = self.view(state.step, state.stage).after(self._trained(phase, seen))
+        findings, states = shown.earlier or Findings({}), list(state.probes)
         for index, slot in enumerate(self.director.scenario.probes):
             looks = due(slot, state.step, phase, total)
-            if looks != pivot and (looks or slot.at_stage_borders):
-                name = self._name(index)
-                rng = generator(self.director.scenario.seed, "probe", name, state.step)
-                blame = self.director.blame("probes", slot.component, state, state.stage)
-                with blaming(blame), self._untouched(blame), untouched_settings():
-                    found, states[index] = slot.component.measure(states[index], view, rng)
-                measured[name] = _checked(found, len(self.director.sources), blame)
-        return Findings(measured, _stop(measured)), tuple(states)
+            wanted = looks != pivot and (looks or slot.times.at_stage_borders)
+            if wanted and self._name(index) not in findings.measured:
+                view = self.view(state.step, state.stage, shown.outcome).after(self._trained(phase, shown.seen))
+                found, states[index] = self.measured(index, state, view)
+                findings = findings.joined(found)
+        return findings, tuple(states)
 
     def _trained(self, phase: Phase | None, seen: Observation | None) -> "Trained | None":
         """Return the rows of the phase just finished, as probes see them."""
@@ -101,6 +135,18 @@ class Looker:
 
         plan, start = phase.plan, seen.step - phase.steps
         return Trained(start, seen.loss / seen.tokens, plan.source, plan.position, self.director.sampler.row)
+
+    def measured(self, index: int, state: State, view: "ModelView") -> tuple[Findings, Any]:
+        """Return what the probe of an index finds in a view after a state's steps, due or not, and its next state."""
+        began, name = time.perf_counter(), self._name(index)
+        component = self.director.scenario.probes[index].component
+        rng = generator(self.director.scenario.seed, "probe", name, state.step)
+        blame = self.director.blame("probes", component, state, state.stage)
+        with blaming(blame), self._untouched(blame), untouched_settings():
+            found, after = component.measure(state.probes[index], view, rng)
+        measured = {name: checked(found, len(self.director.sources), blame)}
+        cost = attrs.evolve(view.cost, seconds=time.perf_counter() - began)
+        return Findings(measured, _stop(measured), {name: cost}), after
 
     def groups(self) -> dict[str, str]:
         """Return where in the record each probe's measurements go, by the probe's name."""
@@ -142,47 +188,24 @@ def untouched_settings() -> Iterator[None]:
         torch.set_grad_enabled(gradients)
 
 
-def _checked(found: Any, count: int, blame: Blame) -> dict[str, Measurement]:
-    """Return a probe's measurements with numbers as float64, or raise PluginError for what the record cannot keep."""
-    names_of_record(found, "measurements", blame)
-    checked = {}
-    for name, one in found.items():
-        if not isinstance(one, Measurement) or (name == "stop" and not isinstance(one.value, str)):
-            raise blame.fault(f"returned {one!r} as measurement {name!r}")
-        value = one.value
-        if isinstance(value, str):
-            value = value.encode("utf-8", "replace").decode()
-        else:
-            value = numbers(value, _shape(name, one, count, blame), f"measurement {name!r}", blame)
-        checked[name] = attrs.evolve(one, value=value)
-    return checked
-
-
-def _shape(name: str, one: Measurement, count: int, blame: Blame) -> tuple[int, ...]:
-    """Return the shape that a measurement must have: its own where it names its axes, else one entry a source."""
-    if not one.axes:
-        return (count,) if np.ndim(one.value) else ()
-    shape = np.shape(one.value)
-    if len(shape) != len(one.axes) or not 0 < np.size(one.value) <= MOST_NUMBERS:
-        raise blame.fault(
-            f"returned measurement {name!r} of shape {shape} with the axes {', '.join(map(str, one.axes))}; "
-            f"an array has an axis for each, and 1 to {MOST_NUMBERS:,} numbers"
-        )
-    return shape
-
-
 def due(slot: ProbeSlot, step: int, phase: Phase | None, total: int) -> bool:
-    """Return whether a probe looks at this border: the start, a stage's end, the end, or a multiple of `every`.
+    """Return whether a probe looks at this border: the start, a stage's end, the end, or a time of its own.
 
     Without a phase it is the start, or, at a later step, the end of a run that was stopped early.
     """
+    times = slot.times
     if phase is None:
-        return slot.at_end if step else slot.at_start
-    if step == total and (slot.at_end or slot.at_stage_borders):
+        return times.at_end if step else times.at_start
+    if step == total and (times.at_end or times.at_stage_borders):
         return True
-    if step == phase.stage.until and slot.at_stage_borders:
+    if step == phase.stage.until and times.at_stage_borders:
         return True
-    return slot.every is not None and step // slot.every > (step - phase.steps) // slot.every
+    return times.passed(step - phase.steps, step)
+
+
+def ended(state: State, phase: Phase) -> State:
+    """Return where a run stands for a probe that looks before anything has learned from a phase."""
+    return attrs.evolve(state, step=state.step + phase.steps, stage=phase.stage.name)
 
 
 def _stop(measured: Mapping[str, Mapping[str, Measurement]]) -> str | None:

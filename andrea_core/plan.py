@@ -14,6 +14,7 @@ from andrea_core.simplex import Region
 from andrea_core.spelling import nearest
 from andrea_core.terrain import checked_stage, region_of
 from andrea_core.values import Context, Ledger, Sources, Stage
+from andrea_core.watching import refuse_unwatched
 
 FAR = 2**62
 """A border beyond this lies after the end of any run: the stage lasts to the end."""
@@ -52,6 +53,7 @@ class Plan:
     def of(cls, loaded: Loaded) -> "Plan":
         """Return a scenario's plan. Raises PluginError for a faulty curriculum, ScenarioError for unreached stages."""
         scenario = loaded.scenario
+        refuse_unwatched(scenario.reward, probe_names(scenario, loaded.catalogue))
         sources = Sources(tuple(scenario.sources), np.ones(len(scenario.sources), np.int64))
         blame = accusation(loaded.catalogue, "curricula", scenario.curriculum, 0, "")
         with blaming(blame):

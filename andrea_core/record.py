@@ -1,19 +1,23 @@
 """What a run writes down: the rows of its tables, and what observers and the display are told."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
 
 from andrea_core.contracts import Observer
 from andrea_core.errors import PluginError
+from andrea_core.landscape.budget import worst
 from andrea_core.phase import Director, Event, Phase, State
 from andrea_core.progress import PhaseReport, Progress
 from andrea_core.rewinding import passed_over
 from andrea_core.runs.recorder import Recorder
 from andrea_core.stopwatch import ACCOUNTS, Stopwatch
-from andrea_core.values import Findings, Observation, Outcome, Vector
+from andrea_core.values import Findings, Measurement, Observation, Outcome, Vector
+
+if TYPE_CHECKING:
+    from andrea_core.landscape.budget import Cost
 
 
 class Losses(Protocol):
@@ -80,11 +84,21 @@ class Record:
             row = {key: _value(found.value) for key, found in measured.items() if key != "stop"}
             self._refuse_change(name, row)
             self.recorder[self.groups[name]].append({"step": np.int64(step), **row})
+            if name in findings.costs:
+                self._cost(step, name, findings.costs[name], measured)
             for key, found in measured.items():
                 if found.status != "ok":
                     self.event(step, "probe", f"{name}.{key}: {found.status}")
         if findings.stop:
             self.event(step, "stop", findings.stop)
+
+    def _cost(self, step: int, name: str, cost: "Cost", measured: Mapping[str, Measurement]) -> None:
+        """Write down what a look cost, and how far its values may be trusted: the worst status, and whose it is."""
+        bad = [key for key, found in measured.items() if found.status != "ok"]
+        status = f"{worst(measured[key].status for key in bad)}: {', '.join(bad)}" if bad else "ok"
+        row = {"step": np.int64(step), "probe": self.recorder.code("looks", "probe", name), "status": status}
+        counts = {key: np.int64(getattr(cost, key)) for key in ("losses", "gradients", "products")}
+        self.recorder["looks"].append({**row, "seconds": np.float64(cost.seconds), **counts})
 
     def _refuse_change(self, probe: str, row: Mapping[str, Any]) -> None:
         """Raise PluginError when a probe's measurement is suddenly of another kind; its array has one."""
@@ -193,6 +207,7 @@ def shown_by_step(seen: Observation) -> dict[str, Any]:
 def shown_by_phase(seen: Observation) -> dict[str, Vector]:
     """Return what was measured once a phase because a policy or reward needs it."""
     found = {} if seen.heldout is None else {"heldout": seen.heldout}
+    found |= {} if seen.probed is None else {"probed": seen.probed}
     if seen.gradients is None:
         return found
     return {**found, "gradients_train": seen.gradients.train, "gradients_heldout": seen.gradients.heldout}

@@ -33,6 +33,7 @@ from andrea_core.reshaping import absolute, expanded, scaled
 from andrea_core.spelling import dotted, nearest, shown
 from andrea_core.structure import Problem, component_slot, converter, problems
 from andrea_core.tables import named_sources
+from andrea_core.timetable import BORDERS, Timetable
 
 
 def _some_source(_scenario: Any, _attribute: Any, value: Mapping[str, SourceReader]) -> None:
@@ -72,14 +73,15 @@ class PolicySlot:
 
 
 @attrs.frozen
-class ProbeSlot:
-    """A probe, and when it looks: `every` so many steps, `at_stage_borders`, `at_start`, `at_end`."""
+class ProbeSlot(Timetable):
+    """A probe, and when it looks."""
 
     component: Probe[Any] = component_slot()
-    every: int | None = positive(default=None)
-    at_start: bool = False
-    at_stage_borders: bool = False
-    at_end: bool = False
+
+    @property
+    def times(self) -> Timetable:
+        """When it looks: what the scenario names, else the class's own `times`, else BORDERS."""
+        return getattr(self.component, "times", BORDERS) if self.empty else self
 
 
 @attrs.frozen

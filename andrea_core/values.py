@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from andrea_core.contracts import ConstraintSet
+    from andrea_core.landscape.budget import Cost
     from andrea_core.model.pace import StageOptimizer
     from andrea_core.simplex import Region
 
@@ -125,7 +126,8 @@ class Observation:
 
     `weights` (K,) were in force; `step` is the number of steps finished when the phase ended. The others are None
     unless a policy or reward needs them: `heldout` (K,) is the held-out loss in nats a token after the phase, NaN for
-    a source without; `loss_after` (steps, rows) are the same rows' sums right after their own optimiser step.
+    a source without; `loss_after` (steps, rows) are the same rows' sums right after their own optimiser step; `probed`
+    (K,) is what the probe that the reward watches measured at the phase's end, NaN where it did not look.
     """
 
     loss: Vector = attrs.field(converter=read_only)
@@ -136,6 +138,7 @@ class Observation:
     heldout: Vector | None = attrs.field(default=None, converter=read_only)
     loss_after: Vector | None = attrs.field(default=None, converter=read_only)
     gradients: Gradients | None = None
+    probed: Vector | None = attrs.field(default=None, converter=read_only)
 
     def tokens_by_source(self) -> Integers:
         """(K,) tokens trained on each source."""
@@ -183,14 +186,16 @@ class Measurement:
 
 @attrs.frozen(eq=False)
 class Findings:
-    """What the probes of a phase border found, by probe; `stop` is a probe's reason to end the run."""
+    """What the probes of a phase border found, by probe, and what that cost; `stop` is a reason to end the run."""
 
     measured: Mapping[str, Mapping[str, Measurement]]
     stop: str | None = None
+    costs: Mapping[str, "Cost"] = attrs.field(factory=dict)
 
     def joined(self, later: "Findings") -> "Findings":
         """Return both findings of one border as one."""
-        return Findings({**self.measured, **later.measured}, self.stop or later.stop)
+        measured = {**self.measured, **later.measured}
+        return Findings(measured, self.stop or later.stop, {**self.costs, **later.costs})
 
 
 @attrs.frozen

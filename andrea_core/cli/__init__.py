@@ -29,6 +29,7 @@ _COMMANDS = {
     "replay": "andrea_core.cli.replay:replay",
     "generate": "andrea_core.cli.generate:generate",
     "eval": "andrea_core.cli.evaluate:evaluate",
+    "probe": "andrea_core.cli.probe:probe",
     "export": "andrea_core.cli.export:export",
     "bench": "andrea_core.cli.bench:bench",
     "corpus": "andrea_core.cli.corpus:corpus",

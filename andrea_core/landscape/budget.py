@@ -23,6 +23,16 @@ _FROM_BAD_TO_GOOD = (
 
 
 @attrs.define
+class Cost:
+    """What a measurement took: passes over an objective's text, forward (`losses`), and back, and products with H."""
+
+    losses: int = 0
+    gradients: int = 0
+    products: int = 0
+    seconds: float = 0.0
+
+
+@attrs.define
 class Budget:
     """Spends evaluations: Hessian-vector products, gradients or losses, and seconds; None for no bound.
 
@@ -54,4 +64,9 @@ def worst(statuses: Iterable[str]) -> str:
     >>> worst(["ok", "over_budget", "not_converged"])
     'over_budget'
     """
-    return min(statuses, key=_FROM_BAD_TO_GOOD.index, default=OK)
+    return min(statuses, key=_rank, default=OK)
+
+
+def _rank(status: str) -> int:
+    # A word of a plugin's own is no good sign, but the known ones say more.
+    return _FROM_BAD_TO_GOOD.index(status) if status in _FROM_BAD_TO_GOOD else len(_FROM_BAD_TO_GOOD) - 2

@@ -27,6 +27,7 @@ class Hessian:
     def __init__(self, objective: Objective) -> None:
         self.objective, self.products = objective, 0
         keep = len(objective.parts) <= KEPT_PARTS
+        objective.cost.gradients += keep
         self._kept = [self._gradients(part) for part in objective.parts] if keep else None
 
     @property
@@ -37,6 +38,7 @@ class Hessian:
     def __call__(self, vector: Tensor) -> Tensor:
         """Return H v (n,) of a vector v (n,)."""
         self.products += 1
+        self.objective.cost.products += 1
         pieces = self.objective.split(vector)
         total = torch.zeros(self.size, dtype=self.objective.dtype, device=self.objective.device)
         for index, part in enumerate(self.objective.parts):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from andrea_core.landscape.budget import Cost
+
 if TYPE_CHECKING:
     from andrea_core.landscape.hessian import Hessian
 
@@ -21,7 +23,7 @@ class Objective:
 
     `point` holds the parameters at which everything is taken; they are copied (to `dtype`, if given), so that nothing
     done here can touch the originals. A parameter that two layers share appears once. Vectors are flat, (n,), on the
-    parameters' device. Raises ValueError without parameters, parts or counted tokens.
+    parameters' device. `cost` counts what was computed. Raises ValueError without parameters, parts or counted tokens.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class Objective:
         self.leaves = [tensor.detach().to(dtype=dtype, copy=True).requires_grad_() for tensor in point.values()]
         self.parts, self.count = tuple(parts), float(count)
         self.sizes = [leaf.numel() for leaf in self.leaves]
+        self.cost = Cost()
 
     @property
     def size(self) -> int:
@@ -60,16 +63,19 @@ class Objective:
 
     def loss(self, offset: Tensor | None = None) -> float:
         """Return the loss at the point, moved by `offset` (n,) if one is given: one forward pass over all parts."""
+        self.cost.losses += 1
         with torch.no_grad():
             at = self.named(None if offset is None else self.split(offset))
             return sum(float(part(at)) for part in self.parts) / self.count
 
-    def gradient(self) -> Tensor:
-        """Return the gradient (n,) at the point; 0 for a parameter that the loss does not depend on."""
+    def gradient(self, offset: Tensor | None = None) -> Tensor:
+        """Return the gradient (n,) at the point, moved by `offset` (n,) if given; 0 where the loss does not depend."""
+        self.cost.gradients += 1
+        moved = None if offset is None else self.split(offset)
         total = torch.zeros(self.size, dtype=self.dtype, device=self.device)
         for part in self.parts:
             with torch.enable_grad():
-                value = part(self.named()) / self.count
+                value = part(self.named(moved)) / self.count
             total += self.flat(self.derivatives(value, create_graph=False))
         return total
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from andrea_core.data.windows import spaced_windows
+from andrea_core.landscape.budget import Cost
 from andrea_core.model.generate import Sampling, generate_tokens
 from andrea_core.model.gpt import GPT
 from andrea_core.model.guesses import likeliest_tokens
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from andrea_core.model.course import Course
     from andrea_core.model.settings import OptimizerSettings
     from andrea_core.model.trained import Trained
+    from andrea_core.values import Outcome
 
 Side = Literal["train", "heldout"]
 """The two sides of a source's text."""
@@ -38,10 +40,17 @@ class ModelView:
     """A read-only look at the model after `step` steps. Training goes on bit for bit as if nobody had looked."""
 
     def __init__(
-        self, model: GPT, corpus: "Corpus", step: int, course: "Course | None" = None, stage: str = ""
+        self,
+        model: GPT,
+        corpus: "Corpus",
+        step: int,
+        course: "Course | None" = None,
+        stage: str = "",
+        outcome: "Outcome | None" = None,
     ) -> None:
         self._model, self._corpus, self._step = model, corpus, step
-        self._course, self._stage = course, stage
+        self._course, self._stage, self._outcome = course, stage, outcome
+        self.cost = Cost()  # of all objectives that come from here
         self._trained: Trained | None = None
 
     def after(self, trained: "Trained | None") -> "ModelView":
@@ -86,6 +95,11 @@ class ModelView:
         return tuple(self._course.stages) if self._course else ()
 
     @property
+    def outcome(self) -> "Outcome | None":
+        """What the phase that has just ended taught; None at the start, and when a stored checkpoint is looked at."""
+        return self._outcome
+
+    @property
     def optimizer(self) -> "OptimizerSettings | None":
         """The optimiser's settings; None when only a model is looked at."""
         return self._course.settings if self._course else None
@@ -121,7 +135,10 @@ class ModelView:
         """
         from andrea_core.landscape.language import language_objective
 
-        return language_objective(self._model, windows, dtype=torch.float64 if double else None, parameters=parameters)
+        dtype = torch.float64 if double else None
+        made = language_objective(self._model, windows, dtype=dtype, parameters=parameters)
+        made.cost = self.cost
+        return made
 
     def windows(self, source_index: int, max_tokens: int, side: Side = "train") -> Integers:
         """Return windows (n, context + 1) of one side of a source's text, always the same ones; see `heldout`."""

@@ -88,6 +88,18 @@ def page(run: Run) -> str:
     )
 
 
+def panels_page(title: str, panels: Sequence[Panel]) -> str:
+    """Return a page of its own with some panels, and the library that draws them."""
+    inside = _panels(panels) or '<div class="panel"><p class="empty">There are no numbers to draw.</p></div>'
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{_asset("page.css")}</style></head>\n'
+        f"<body><main><section><h2>{escape(title)}</h2>{inside}</section></main>\n"
+        f"<script>{get_plotlyjs()}</script>\n<script>{_asset('page.js')}</script></body></html>\n"
+    )
+
+
 def _overview(run: Run) -> str:
     how = (
         "Shares in per cent: requested and landed weights averaged over steps, rows drawn, tokens trained. Then "

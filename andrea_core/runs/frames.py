@@ -17,7 +17,7 @@ MOST_COLUMNS = 1024
 
 def frame(run: "Run", what: str) -> pd.DataFrame:
     """Return the frame named `what`, as `Run.frame` describes; raises RunError for an unknown name."""
-    simple = {"steps": _steps, "rows": _batches, "phases": _phases, "evals": _evals}
+    simple = {"steps": _steps, "rows": _batches, "phases": _phases, "evals": _evals, "looks": _looks}
     if what in simple:
         return simple[what](run)
     if what in ("samples", "events"):
@@ -36,7 +36,7 @@ def _names(run: "Run") -> list[str]:
     arrays = [name for name in run.phases if _is_by_source(run, name)]
     probes = [f"probes/{name}" for name in run.probes]
     notes = [f"notes/{name}" for name in run.notes]
-    return ["steps", "phases", "rows", "evals", "samples", "events", *(arrays or ["weights"]), *notes, *probes]
+    return ["steps", "phases", "rows", "evals", "samples", "events", "looks", *(arrays or ["weights"]), *notes, *probes]
 
 
 def _is_by_source(run: "Run", name: str) -> bool:
@@ -96,6 +96,12 @@ def _evals(run: "Run") -> pd.DataFrame:
             "bits_per_byte": bits[:rows].ravel(),
         }
     )
+
+
+def _looks(run: "Run") -> pd.DataFrame:
+    """A row a look of a probe: step, probe, seconds, losses, gradients, products, status."""
+    table: dict[str, Array | list[str]] = dict(_flat(run.looks))
+    return pd.DataFrame(table | ({"probe": run.looks.decoded("probe")} if "probe" in run.looks else {}))
 
 
 def _by_source(run: "Run", array: Array) -> pd.DataFrame:

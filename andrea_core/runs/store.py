@@ -23,6 +23,7 @@ _STEPS = ("loss", "lr", "grad_norm", "tokens")
 _ROWS = ("row_loss", "row_source")
 _PHASES = ("start", "steps", "stage", "policy")
 _BY_SOURCE = ("requested", "weights", "lower", "upper", "drawn", "trained", "reward", "loss", "epochs")
+_LOOKS = ("step", "probe", "seconds", "losses", "gradients", "products")
 _NEVER_BLANK = ("steps", "requested", "weights", "drawn", "trained")
 
 
@@ -92,6 +93,15 @@ class Run:
         return self._table("events", {"step": (), "kind": (), "text": ()})
 
     @cached_property
+    def looks(self) -> Table:
+        """One row a look of a probe: step, probe (decoded by `decoded`), seconds, losses, gradients, products, status.
+
+        `losses`, `gradients` and `products` (with the Hessian) count passes over the probe's text; `status` is "ok", or
+        the worst status of its values and the names of all that are not ok.
+        """
+        return self._table("looks", dict.fromkeys((*_LOOKS, "status"), ()))
+
+    @cached_property
     def probes(self) -> Mapping[str, Table]:
         """Each probe's measurements, with `step` (finished by then), by the probe's name."""
         group = self._group("probes")
@@ -126,8 +136,8 @@ class Run:
 
         `what` is "steps", "rows" (tidy: step, row, source, loss in nats), "phases" (scalar columns, names decoded),
         "evals" (tidy: step, source, bits_per_byte),
-        "samples", "events", "probes/NAME", "notes/NAME", or one of the arrays of `phases` with a column a source
-        ("weights", "drawn", ...). Raises RunError for anything else.
+        "samples", "events", "looks", "probes/NAME", "notes/NAME", or one of the arrays of `phases` with a column a
+        source ("weights", "drawn", ...). Raises RunError for anything else.
 
         "step" always counts finished steps. The index of "steps" is the count after the row's own step, from 1;
         a phase, indexed by its `start`, is [start, until), and holds the rows start + 1 to until of "steps"; `step` in

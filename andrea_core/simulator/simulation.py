@@ -7,7 +7,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from andrea_core.looking import due
+from andrea_core.contracts import Reward, Watching
+from andrea_core.errors import ScenarioError
+from andrea_core.looking import due, ended
 from andrea_core.phase import Director, Event, Phase, State
 from andrea_core.plan import Plan, probe_names
 from andrea_core.scenario import Loaded, ProbeSlot
@@ -17,6 +19,7 @@ from andrea_core.simulator.truth import Truth
 from andrea_core.simulator.truth_file import Extent, truth_of
 from andrea_core.stopwatch import Stopwatch
 from andrea_core.values import Findings, Measurement, Outcome, Sources, Stage, Vector
+from andrea_core.watching import for_each_source
 
 HELDOUT = "heldout"
 """The one probe that a simulated run answers: it needs losses only."""
@@ -83,6 +86,7 @@ class Simulation:
         """Return the simulation of a scenario with the truth that is asked for; raises ScenarioError."""
         Plan.of(loaded).check()
         scenario = loaded.scenario
+        _refuse_unanswered(scenario.reward)
         context = scenario.model.resolve().context
         per_step = scenario.sampler.rows * context
         names = tuple(scenario.sources)
@@ -122,7 +126,7 @@ class Simulation:
                 lesson = self._trained(state, phase, progress)
                 progress = lesson.progress
             with watch.on("policy"):
-                before, (state, outcome, odd) = state, self._learnt(state, phase, lesson)
+                before, (state, outcome, odd) = state, self._learnt(state, phase, lesson, total)
             findings = self._findings(state, phase, progress)
             look(state.step, findings)
             state = self.director.advance(state, outcome, findings)
@@ -134,7 +138,7 @@ class Simulation:
         after = "loss_after" in self.needs
         return self.learner.train(progress, phase.plan, state.step, state.phase, after=after)
 
-    def _learnt(self, state: State, phase: Phase, lesson: Lesson) -> tuple[State, Outcome, list[Event]]:
+    def _learnt(self, state: State, phase: Phase, lesson: Lesson, total: int) -> tuple[State, Outcome, list[Event]]:
         needs, step = self.needs, state.step + phase.steps
         gradients = None
         if "source_gradients" in needs:
@@ -142,7 +146,16 @@ class Simulation:
             gradients = self.learner.gradients(lesson.progress, active, step, self.tokens_per_step)
         weights = phase.landed.weights
         seen = self.learner.observed(lesson, phase.plan, weights, step, gradients, heldout="heldout" in needs)
-        return self.director.learn(state, phase, seen)
+        return self.director.learn(state, phase, attrs.evolve(seen, probed=self._probed(state, phase, lesson, total)))
+
+    def _probed(self, state: State, phase: Phase, lesson: Lesson, total: int) -> Vector | None:
+        """Return what the probe that the reward watches finds (K,), NaN where it is not due; None where none is."""
+        reward = self.loaded.scenario.reward
+        if not isinstance(reward, Watching):
+            return None
+        found = self._findings(ended(state, phase), phase, lesson.progress).measured.get(reward.watches[0])
+        count = len(self.director.sources)
+        return np.full(count, np.nan) if found is None else for_each_source(found, reward.watches, count)
 
     def _findings(self, state: State, phase: Phase | None, progress: Vector) -> Findings:
         """Return what probes of held-out loss find: the truth, where a token counts as a byte."""
@@ -152,6 +165,14 @@ class Simulation:
             return Findings({})
         bits = self.truth.loss(progress) / np.log(2.0)
         return Findings({name: {"bits_per_byte": Measurement(bits)} for name in looking})
+
+
+def _refuse_unanswered(reward: Reward[Any]) -> None:
+    if isinstance(reward, Watching) and reward.watches[0].partition("-")[0] != HELDOUT:
+        raise ScenarioError(
+            f"reward: the probe {reward.watches[0]!r} needs a model, which a simulated run has not; take another "
+            f"reward, as --set 'reward={{use=\"heldout_gain\"}}', or the probe {HELDOUT!r}"
+        )
 
 
 @attrs.define(eq=False)

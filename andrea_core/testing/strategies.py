@@ -43,7 +43,7 @@ def observations(draw: st.DrawFn, weights: Vector, step: int = 20, needs: Collec
     """Draw what a phase under the weights (K,) showed: up to 6 steps of 4 rows, losses up to 1e6 nats a token.
 
     Only sources with weight give rows; any of them may give none. `needs` names what is measured besides, as a
-    plugin's `needs` does: "heldout", "loss_after", "source_gradients", each partly unknown.
+    plugin's `needs` does: "heldout", "loss_after", "source_gradients", "probed", each partly unknown.
     """
     return draw_observation(weights, step, draw(_generators), needs, draw(palettes))
 

@@ -115,6 +115,7 @@ def draw_observation(
         None if held is None else frozen(held),
         None if after is None else frozen(after),
         draw_gradients(count, rng, palette) if "source_gradients" in needs else None,
+        frozen(rng.choice(palette.heldout, size=count)) if "probed" in needs else None,
     )
 
 

@@ -218,6 +218,7 @@ class Threshold:
 def measured(findings: Findings, probe: str, measurement: str, watched: Vector) -> float | None:
     """Return what a probe measured, averaged over the watched sources (K,) if it is one number a source.
 
+    An array with axes of its own, as one number a head, is averaged whole.
     None when the probe did not look or found nothing finite. Raises ScenarioError when it measures no such number.
     """
     found = findings.measured.get(probe)
@@ -230,5 +231,6 @@ def measured(findings: Findings, probe: str, measurement: str, watched: Vector) 
             f"the probe {probe!r} measures no number called {measurement!r}; its numbers are {numeric or 'none'}"
         )
     values = np.asarray(one.value, np.float64)
-    known = values[np.isfinite(values) & (watched > 0)] if values.ndim else values[np.isfinite(values)]
+    by_source = values.ndim and not one.axes
+    known = values[np.isfinite(values) & (watched > 0)] if by_source else values[np.isfinite(values)]
     return float(known.mean()) if known.size else None

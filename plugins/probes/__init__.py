@@ -1,4 +1,4 @@
-"""Probes: held-out loss, text health, curvature, basins, slices, path, attention, embedding, memorisation, noise."""
+"""Probes: held-out loss, text, curvature, basins, slices, path, attention, embedding, memorisation, noise, rewards."""
 
 from collections.abc import Mapping
 
@@ -15,6 +15,7 @@ from andrea_plugins.probes.memorisation import Memorisation
 from andrea_plugins.probes.noise_scale import NoiseScale
 from andrea_plugins.probes.path import Path
 from andrea_plugins.probes.perturbation_sharpness import PerturbationSharpness
+from andrea_plugins.probes.reward_audit import RewardAudit
 from andrea_plugins.probes.sharpness import Sharpness
 from andrea_plugins.probes.slices import Slices
 from andrea_plugins.probes.spectrum import Spectrum
@@ -38,6 +39,7 @@ def andrea_probes() -> Mapping[str, type]:
         "noise_scale": NoiseScale,
         "path": Path,
         "perturbation_sharpness": PerturbationSharpness,
+        "reward_audit": RewardAudit,
         "sharpness": Sharpness,
         "slices": Slices,
         "spectrum": Spectrum,

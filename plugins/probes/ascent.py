@@ -6,7 +6,7 @@ Shape suffixes: n entries of all parameters together.
 import math
 from typing import TYPE_CHECKING
 
-from andrea_plugins.probes.perturbing import gradient_at, normal
+from andrea_plugins.probes.perturbing import normal
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,7 +46,7 @@ def _climb(
     last, raised, best_at_check = rise, 0, rise
     checks, since = checkpoints(steps), 0
     for step in range(1, steps + 1):
-        slope_n = _steepest(scale_n * gradient_at(objective, scale_n * z_n), norm)
+        slope_n = _steepest(scale_n * objective.gradient(scale_n * z_n), norm)
         plain_n = _projected(z_n + size * slope_n, radius, norm)
         share = MOMENTUM if step > 1 else 1.0
         next_n = _projected(z_n + share * (plain_n - z_n) + (1 - share) * (z_n - before_n), radius, norm)
@@ -74,7 +74,7 @@ def checkpoints(steps: int) -> frozenset[int]:
 
 
 def _start(objective: "Objective", scale_n: "Tensor", radius: float, norm: float) -> "Tensor":
-    return radius * _steepest(scale_n * gradient_at(objective, scale_n * 0), norm)
+    return radius * _steepest(scale_n * objective.gradient(), norm)
 
 
 def _steepest(gradient_n: "Tensor", norm: float) -> "Tensor":

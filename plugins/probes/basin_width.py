@@ -8,12 +8,13 @@ import attrs
 import numpy as np
 
 from andrea_core import Measurement, Sources, Vector, number, one_of, positive
-from andrea_plugins.probes.perturbing import antithetic_rises, seeds, side_windows, signs
+from andrea_plugins.probes.curved import valued
+from andrea_plugins.probes.perturbing import antithetic_rises, seeds, side_windows
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from andrea_core import ModelView, Objective
+    from andrea_core import Estimate, ModelView, Objective
 
 FIRST, FACTOR = 0.01, 4.0  # the first width tried, and from one to the next until the tolerance is bracketed
 LEAST, MOST = 1e-9, 1e6  # widths beyond which none is looked for
@@ -34,8 +35,9 @@ class BasinWidth:
     """Measure sigma*(tau) = max sigma with E[L(theta + sigma u * c)] - L(theta) <= tau, u standard normal.
 
     Source: the PAC-Bayes measure of Jiang et al. 2019 (arXiv 1912.02178), there as 1 / sigma and in training error;
-    here it is in nats a token. `c` is 1 for `width`, |theta| for `width_scaled`; tau is `tolerance` nats, and for
-    names with `_relative` it is `relative` times the loss. The mean is over `draws` normal vectors, the same for every
+    here it is in nats a token. `c` is 1 for `width`; with `scaled` also |theta|, for `width_scaled`;
+    tau is `tolerance` nats, and for names with `_relative` it is `relative` times the loss. The mean is over `draws`
+    normal vectors, the same for every
     sigma and each taken with both signs; sigma is bracketed by factors of 4, halved `rounds` times in log sigma, then
     interpolated as a power of sigma, which is exact on a quadratic. `_error` is the standard error from the draws.
 
@@ -45,17 +47,19 @@ class BasinWidth:
 
     Statuses: `unbounded`, the loss never rises by tau; `not_converged`, no width is small enough; `nonfinite`;
     `over_budget`, `losses` were spent; for `wall` also `flat_floor` (trace 0) and `missing` (negative trace); for all,
-    `missing` when no source has text on the `side`. Cost: at most `losses` forward passes a width over `tokens` tokens,
-    about 2 draws (rounds + 4), and 2 trace Hessian-vector products.
+    `missing` when no source has text on the `side`. Cost: at most `losses` forward passes over `tokens` tokens for the
+    two tolerances together, about 2 draws (2 rounds + 3), and `trace` Hessian-vector products (`products`); both twice
+    with `scaled`. The defaults are for looks inside a run; more draws, rounds and products narrow the errors.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
 
     tolerance: float = positive(default=0.1)
     relative: float = positive(default=0.1)
-    draws: int = number(default=8, at_least=1, at_most=1024)
-    rounds: int = number(default=4, at_least=0, at_most=40)
-    trace: int = number(default=20, at_least=0, at_most=10_000)
+    scaled: bool = False
+    draws: int = number(default=4, at_least=1, at_most=1024)
+    rounds: int = number(default=1, at_least=0, at_most=40)
+    trace: int = number(default=4, at_least=0, at_most=10_000)
     losses: int = number(default=400, at_least=1)
     tokens: int = number(default=1024, at_least=1)
     side: str = one_of("train", "heldout", default="train")
@@ -66,7 +70,7 @@ class BasinWidth:
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator
     ) -> tuple[Mapping[str, Measurement], None]:
-        """Measure the four widths, their errors, both traces and wall ratios, and the loss."""
+        """Measure the widths, their errors, traces and wall ratios, and the loss."""
         windows = side_windows(view, self.tokens, self.side)
         if not windows:
             return {"loss": Measurement(math.nan, "missing")}, None
@@ -74,20 +78,22 @@ class BasinWidth:
 
     def widths(self, objective: "Objective", rng: np.random.Generator) -> dict[str, Measurement]:
         """Return the measurements of an objective."""
-        loss, drawn, products = objective.loss(), seeds(rng, self.draws), seeds(rng, self.trace)
+        loss, drawn, before = objective.loss(), seeds(rng, self.draws), objective.cost.products
         found = {"loss": Measurement(loss, "ok" if math.isfinite(loss) else "nonfinite")}
-        for name, scale in (("", None), ("_scaled", objective.point().abs())):
-            trace, error = hutchinson(objective, products, scale)
-            if self.trace:
-                found[f"trace{name}"] = _number(trace)
-                found[f"trace{name}_error"] = _number(error)
+        scales = (("", None), ("_scaled", objective.point().abs())) if self.scaled else (("", None),)
+        for name, scale in scales:
+            rises = Rises(objective, loss, drawn, scale, self.losses - 1)
+            trace = scaled_trace(objective, self.trace, scale, rng) if self.trace else None
+            if trace is not None:
+                found[f"trace{name}"] = valued(trace.value, trace.status)
+                found[f"trace{name}_error"] = valued(trace.error, trace.status if trace.samples > 1 else "missing")
             for kind, tolerance in (("", self.tolerance), ("_relative", self.relative * loss)):
-                width = basin_width(objective, tolerance, drawn, self.rounds, self.losses, scale)
+                width = width_within(rises, tolerance, self.rounds)
                 found[f"width{name}{kind}"] = Measurement(width.value, width.status)
                 found[f"width{name}{kind}_error"] = Measurement(width.error, width.status)
-                if self.trace:
-                    found[f"wall{name}{kind}"] = wall_ratio(width, tolerance, trace)
-        return found
+                if trace is not None:
+                    found[f"wall{name}{kind}"] = wall_ratio(width, tolerance, trace.value)
+        return found | {"products": Measurement(float(objective.cost.products - before))}
 
 
 def basin_width(
@@ -99,7 +105,11 @@ def basin_width(
     scale: "Tensor | None" = None,
 ) -> Width:
     """Return the largest sigma at which the mean rise over the seeds `drawn` stays within the tolerance, in nats."""
-    rises = Rises(objective, objective.loss(), drawn, scale, most_losses - 1)
+    return width_within(Rises(objective, objective.loss(), drawn, scale, most_losses - 1), tolerance, rounds)
+
+
+def width_within(rises: "Rises", tolerance: float, rounds: int) -> Width:
+    """Return the same from rises of which some may be known already."""
     if not (math.isfinite(rises.loss) and tolerance > 0):
         return Width(math.nan, math.nan, 1, "not_converged" if math.isfinite(rises.loss) else "nonfinite")
     low, high = bracket(rises, tolerance)
@@ -166,16 +176,13 @@ def interpolated(rises: Rises, low: float, high: float, tolerance: float) -> tup
     return width, width * spread / power
 
 
-def hutchinson(objective: "Objective", drawn: list[int], scale: "Tensor | None" = None) -> tuple[float, float]:
-    """Return the mean of (c r)'H(c r), an estimate of tr(diag(c) H diag(c)), c = `scale` or 1, and its error."""
-    if not drawn:
-        return math.nan, math.nan
-    hessian, found = objective.hessian(), []
-    for seed in drawn:
-        vector = signs(objective, seed) if scale is None else signs(objective, seed) * scale
-        found.append(float(vector @ hessian(vector)))
-    spread = float(np.std(found, ddof=1)) / math.sqrt(len(found)) if len(found) > 1 else math.nan
-    return float(np.mean(found)), spread
+def scaled_trace(objective: "Objective", draws: int, scale: "Tensor | None", rng: np.random.Generator) -> "Estimate":
+    """Return tr(diag(c) H diag(c)), c = `scale` or 1, by Hutchinson's estimator with its standard error."""
+    from andrea_core import Budget, hutchinson
+
+    hessian = objective.hessian()
+    operator = hessian if scale is None else lambda vector: scale * hessian(scale * vector)
+    return hutchinson(operator, objective.point(), {}, draws, Budget(), rng)[0]
 
 
 def wall_ratio(width: Width, tolerance: float, trace: float) -> Measurement:
@@ -187,7 +194,3 @@ def wall_ratio(width: Width, tolerance: float, trace: float) -> Measurement:
     if trace < 0:
         return Measurement(math.nan, "missing")
     return Measurement(math.sqrt(2 * tolerance / trace) / width.value, width.status)
-
-
-def _number(value: float) -> Measurement:
-    return Measurement(value, "ok" if math.isfinite(value) else "nonfinite")

@@ -49,17 +49,16 @@ class CriticalSharpness:
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator
     ) -> tuple[Mapping[str, Measurement], None]:
-        """Measure `critical`, `ratio`, `next`, `heldout`, `curvature`, and the losses taken."""
+        """Measure `critical`, `ratio`, `next`, `heldout`, `curvature`, and the number of products."""
         stage = view.stage or next(iter(view.stages), "")
         own = self._objective(view, stage, "train")
         step = None if own is None else step_of(view, own)
         if own is None or step is None:
             names = ("critical", "ratio", "next", "heldout", "curvature")
-            return {name: Measurement(float("nan"), "missing") for name in names}, None
+            nothing = {name: Measurement(float("nan"), "missing") for name in names}
+            return nothing | {"products": Measurement(0.0)}, None
         rate = view.learning_rate
-        follows = (
-            view.stages[min(view.stages.index(stage) + 1, len(view.stages) - 1)] if stage in view.stages else stage
-        )
+        follows = after(stage, view.stages)
         critical = self.critical(own, step, rate)
         square = float(step.double() @ step.double())
         curvature = float(step.double() @ own.hessian()(step).double()) / square if square else math.nan
@@ -69,6 +68,7 @@ class CriticalSharpness:
             "next": self.critical(self._objective(view, follows, "train"), step, rate),
             "heldout": self.critical(self._objective(view, stage, "heldout"), step, rate),
             "curvature": valued(curvature),
+            "products": Measurement(1.0 if square else 0.0),
         }, None
 
     def critical(self, objective: "Objective | None", step: "Tensor", rate: float) -> Measurement:

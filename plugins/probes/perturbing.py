@@ -1,4 +1,4 @@
-"""What probes that move the parameters share: directions from a seed, gradients off the centre, text, and statuses.
+"""What probes that move the parameters share: directions from a seed, rises, and text.
 
 Shape suffixes: n entries of all parameters together.
 """
@@ -33,15 +33,6 @@ def normal(objective: "Objective", seed: int) -> "Tensor":
     return torch.randn(objective.size, generator=generator, dtype=objective.dtype).to(objective.device)
 
 
-def signs(objective: "Objective", seed: int) -> "Tensor":
-    """Return independent signs (n,), +1 or -1 (Rademacher numbers)."""
-    import torch
-
-    generator = torch.Generator().manual_seed(seed)
-    drawn = torch.randint(0, 2, (objective.size,), generator=generator)
-    return (2 * drawn - 1).to(dtype=objective.dtype, device=objective.device)
-
-
 def seeds(rng: np.random.Generator, count: int) -> list[int]:
     """Return seeds for PyTorch's generators."""
     return [int(seed) for seed in rng.integers(2**62, size=count)]
@@ -63,18 +54,6 @@ def antithetic_rises(
         pair = (objective.loss(direction) + objective.loss(-direction)) / 2 - loss
         rises.append(pair if math.isfinite(pair) else math.inf)
     return np.array(rises)
-
-
-def gradient_at(objective: "Objective", offset_n: "Tensor") -> "Tensor":
-    """Return the gradient (n,) at theta + offset."""
-    import torch
-
-    total = torch.zeros_like(offset_n)
-    for part in objective.parts:
-        with torch.enable_grad():
-            value = part(objective.named(objective.split(offset_n))) / objective.count
-        total += objective.flat(objective.derivatives(value, create_graph=False))
-    return total
 
 
 def mixed_batches(windows: "list[Integers]", rows: int) -> "Iterator[list[Integers]]":

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Measurement, Sources, Vector, number, one_of, positive
+from andrea_core import Measurement, Sources, Timetable, Vector, number, one_of, positive
+from andrea_plugins.probes.eigen_plane import sharpest_plane
 from andrea_plugins.probes.path_geometry import principal_plane
 from andrea_plugins.probes.perturbing import flat_parameters, normal, side_windows
 
@@ -36,23 +37,29 @@ class Slices:
       scaled to the length of that row of theta, and vectors (gains, biases) are 0, as is the row of a row that is 0;
     - "path": the two principal directions of the looks so far, `keep` of them evenly thinned, about the present point,
       of length 1 as a share of the path: a = 1 is the path's extent along d (section 7.2 there);
+    - "eigen": the two largest eigenvalues' vectors, by at most `products` Hessian-vector products, each scaled to
+      sqrt(2 / lambda): at a = 1 the curvature alone has raised the loss by one nat (a direction of no positive
+      curvature has length 1); also `eigenvalues` (2,) with their status;
     - "last": d the line back to the last look (a = 1 is there), e filter-normalised random.
 
     Measured: `line` (points,), `plane` (points, points), a along the first axis, `places` (points,), evenly from -span
     to span; for "path" also `path` (keep, 2), the looks' coordinates in the plane, and `shares` (2,), the parts of the
     path's squared extent that the directions hold. Cells that are not finite stay in, are counted in `nonfinite`, and
     give the array that status. Cost: `points` losses for the line and points^2 for the plane (off with `plane`
-    = false) over `tokens` tokens; for "path" the state keeps `keep` copies of the parameters.
+    = false) over `tokens` tokens, so that it looks at the
+    end of a run only, where no time is named; for "path" the state keeps `keep` copies of the parameters.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    times: ClassVar[Timetable] = Timetable(at_end=True)
 
-    directions: str = one_of("random", "path", "last", default="random")
-    points: int = number(default=21, at_least=3, at_most=255)
+    directions: str = one_of("random", "path", "eigen", "last", default="random")
+    points: int = number(default=11, at_least=3, at_most=255)
     span: float = positive(default=1.0)
     plane: bool = True
     seed: int = number(default=1, at_least=0)
     keep: int = number(default=8, at_least=2, at_most=512)
+    products: int = number(default=40, at_least=2)
     tokens: int = number(default=512, at_least=1)
     side: str = one_of("train", "heldout", default="train")
 
@@ -74,7 +81,7 @@ class Slices:
         if not windows:
             return {"nonfinite": Measurement(math.nan, "missing")}, after
         objective = view.objective(windows)
-        chosen = self._directions(objective, state, theta)
+        chosen = self._directions(objective, state, theta, rng)
         if chosen is None:
             return {"nonfinite": Measurement(math.nan, "missing")}, after
         one, other, more = chosen
@@ -86,11 +93,13 @@ class Slices:
         return found | more | {"nonfinite": Measurement(float(broken))}, after
 
     def _directions(
-        self, objective: "Objective", state: Trail, theta: Vector
+        self, objective: "Objective", state: Trail, theta: Vector, rng: np.random.Generator
     ) -> "tuple[Tensor, Tensor, dict[str, Measurement]] | None":
         drawn = [filter_normalised(objective, normal(objective, 2 * self.seed + k)) for k in range(2)]
         if self.directions == "random":
             return drawn[0], drawn[1], {}
+        if self.directions == "eigen":
+            return sharpest_plane(objective, self.products, rng)
         if not len(state.points):
             return None
         if self.directions == "last":
@@ -106,7 +115,7 @@ class Slices:
         return one, other, more
 
     def _extended(self, state: Trail, theta: Vector) -> Trail:
-        if self.directions == "random":
+        if self.directions in ("random", "eigen"):
             return state
         if self.directions == "last":
             return Trail(theta[None], state.looks + 1, 1)

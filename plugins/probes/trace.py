@@ -22,12 +22,12 @@ class Trace:
     their own (`_error`); parts differ by orders of magnitude (Zhang et al. 2024, arXiv 2402.16788). `method =
     "hutch++"` (Meyer et al. 2021, arXiv 2010.09649) needs fewer draws where few eigenvalues matter, and gives no parts;
     its error is that of its random third. The text and the budget are those of `sharpness`. Statuses: `over_budget`,
-    with fewer draws; `nonfinite`; `missing` without text. Cost: `draws` Hessian-vector products.
+    with fewer draws; `nonfinite`; `missing` without text. Cost: `draws` Hessian-vector products, counted in `products`.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
 
-    draws: int = number(default=20, at_least=2, at_most=10_000)
+    draws: int = number(default=6, at_least=2, at_most=10_000)
     method: str = one_of("hutchinson", "hutch++", default="hutchinson")
     products: int = number(default=10_000, at_least=1)
     seconds: float | None = positive(default=None)
@@ -55,13 +55,14 @@ class Trace:
         budget, like, hessian = Budget(self.products, self.seconds), objective.point(), objective.hessian()
         found = {"loss": valued(objective.loss())}
         if self.method == "hutch++":
-            return found | _both("trace", hutch_plus_plus(hessian, like, self.draws, budget, rng))
+            found |= _both("trace", hutch_plus_plus(hessian, like, self.draws, budget, rng))
+            return found | {"products": Measurement(float(budget.spent))}
         blocks = block_rows(objective.slices(), {name: block_of(name) for name in objective.names})
         total, parts = hutchinson(hessian, like, blocks, self.draws, budget, rng)
         found |= _both("trace", total)
         for name, part in parts.items():
             found |= _both(name, part)
-        return found
+        return found | {"products": Measurement(float(budget.spent))}
 
 
 def _both(name: str, estimate: "Estimate") -> dict[str, Measurement]:

@@ -1,4 +1,4 @@
-"""Built-in rewards: improvement, loss, excess_loss, prediction_gain, heldout_gain, gradient_alignment."""
+"""Built-in rewards: improvement, loss, excess_loss, prediction_gain, heldout_gain, gradient_alignment, probe."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,9 @@ from andrea_plugins.rewards.heldout_gain import HeldoutGain
 from andrea_plugins.rewards.improvement import Improvement
 from andrea_plugins.rewards.loss import Loss
 from andrea_plugins.rewards.prediction_gain import PredictionGain
+from andrea_plugins.rewards.probe import Probed
 
-__all__ = ["ExcessLoss", "GradientAlignment", "HeldoutGain", "Improvement", "Loss", "PredictionGain"]
+__all__ = ["ExcessLoss", "GradientAlignment", "HeldoutGain", "Improvement", "Loss", "PredictionGain", "Probed"]
 
 
 @hookimpl
@@ -23,4 +24,5 @@ def andrea_rewards() -> Mapping[str, type]:
         "prediction_gain": PredictionGain,
         "heldout_gain": HeldoutGain,
         "gradient_alignment": GradientAlignment,
+        "probe": Probed,
     }

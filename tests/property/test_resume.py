@@ -58,7 +58,10 @@ FIRST = {
         "regmix": {"tables": ["pilots.csv"], "regressor": "linear", "draws": 200, "best": 8},
         "unimax": {"budget": 100_000},
     },
-    "rewards": {"excess_loss": {"reference": LOSSES}},
+    "rewards": {
+        "excess_loss": {"reference": LOSSES},
+        "probe": {"name": "heldout", "measurement": "bits_per_byte"},
+    },
 }
 """Settings of the components that cannot do without: a new one with a required setting has to be named here."""
 
@@ -121,6 +124,8 @@ def scenario_of(folder, policy, reward):
         "policy": {"use": policy} | planned,
         "reward": {"use": reward} | FIRST["rewards"].get(reward, {}),
     }
+    if reward == "probe":
+        tables["probes"] = [{"use": "heldout", "tokens": 16, "every": 1}]
     return loaded({**tomllib.loads(TINY), "sources": sources, **tables}, CATALOGUE, str)
 
 

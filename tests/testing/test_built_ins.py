@@ -32,7 +32,10 @@ NAMED = {
         "regmix": {"tables": ("pilots.csv",), "regressor": "linear", "draws": 200, "best": 8},
         "unimax": {"budget": 100_000},
     },
-    "rewards": {"excess_loss": {"reference": dict.fromkeys(NAMES, 2.0)}},
+    "rewards": {
+        "excess_loss": {"reference": dict.fromkeys(NAMES, 2.0)},
+        "probe": {"name": "heldout", "measurement": "bits_per_byte"},
+    },
     "constraints": {
         "anneal": {"before": BoundSet(), "after": BoundSet(floors={"a": 0.2}), "steps": 500},
         "caps": {"caps": {"a": 0.5, "d": 0.0}},

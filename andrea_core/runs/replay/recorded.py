@@ -13,7 +13,11 @@ from andrea_core.runs.soundness import RESTORE
 from andrea_core.runs.store import Run
 from andrea_core.values import Gradients, Integers, Observation, Sources, Vector
 
-_PROVIDED = {"heldout": ("heldout",), "source_gradients": ("gradients_train", "gradients_heldout")}
+_PROVIDED = {
+    "heldout": ("heldout",),
+    "probed": ("probed",),
+    "source_gradients": ("gradients_train", "gradients_heldout"),
+}
 
 
 @attrs.frozen(eq=False)
@@ -80,6 +84,7 @@ class Recorded:
             heldout=self._of("heldout", phase),
             loss_after=None if self.loss_after is None else self.loss_after[start : start + steps].astype(np.float64),
             gradients=self._gradients(phase),
+            probed=self._of("probed", phase),
         )
         if source.size == 0 or not np.array_equal(seen.tokens_by_source(), self.phases["trained"][phase]):
             raise RunError(

@@ -113,8 +113,8 @@ def _clash(stated: Bounds, missing: float) -> InfeasibleRegion:
     alone = len(clash) == 1
     what = f"{listed(list(clash))} {'cannot be met by weights that sum to 1' if alone else 'contradict each other'}"
     bounds = "it" if alone else rows or "these bounds"
-    part = f", {here:.6g} of it for this clash" if missing - here > 1e-6 * missing else ""
-    repair = f"relax {bounds} by {missing:.6g} in total{part}{_scales(stated, named) if rows else ''}"
+    share = f", {here:.6g} of it for this clash" if missing - here > 1e-6 * missing else ""
+    repair = f"relax {bounds} by {missing:.6g} in total{share}{_scales(stated, named) if rows else ''}"
     return clashing(what, clash, missing, repair)
 
 

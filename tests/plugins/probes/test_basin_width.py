@@ -10,7 +10,7 @@ from probed_models import CORPUS, SOURCES, fingerprint, small_model
 
 from andrea_core.landscape.objective import Objective
 from andrea_core.model.view import ModelView
-from andrea_plugins.probes.basin_width import BasinWidth, basin_width, hutchinson, wall_ratio
+from andrea_plugins.probes.basin_width import BasinWidth, basin_width, scaled_trace, wall_ratio
 from andrea_plugins.probes.perturbing import normal, seeds
 
 SPECTRUM = torch.linspace(0.1, 30, 200)
@@ -58,27 +58,29 @@ def test_the_scaled_width_sees_each_parameter_in_proportion_to_itself() -> None:
     found = basin_width(objective, 0.1, drawn(16), 3, 10_000, objective.point().abs())
 
     assert found.value == pytest.approx(math.sqrt(0.2 / np.mean(forms)), rel=1e-9)
-    trace, error = hutchinson(objective, drawn(5), objective.point().abs())
-    assert trace == pytest.approx(float((curvature * point**2).sum()))  # a diagonal matrix: every product is exact
-    assert error == pytest.approx(0, abs=1e-12)
+    trace = scaled_trace(objective, 5, objective.point().abs(), np.random.default_rng(0))
+    assert trace.value == pytest.approx(
+        float((curvature * point**2).sum())
+    )  # a diagonal matrix: every product is exact
+    assert trace.error == pytest.approx(0, abs=1e-12)
 
 
 def test_the_wall_ratio_is_one_in_a_quadratic_well() -> None:
     objective = quadratic(symmetric(SPECTRUM))
     found = basin_width(objective, 0.1, drawn(256), 2, 10_000)
-    trace, error = hutchinson(objective, drawn(64, 1))
+    trace = scaled_trace(objective, 64, None, np.random.default_rng(1))
 
-    assert abs(trace - float(SPECTRUM.sum())) < 4 * error
-    ratio = wall_ratio(found, 0.1, trace)
+    assert abs(trace.value - float(SPECTRUM.sum())) < 4 * trace.error
+    ratio = wall_ratio(found, 0.1, trace.value)
     assert ratio.status == "ok"
-    assert float(ratio.value) == pytest.approx(1, abs=4 * (found.error / found.value + error / trace / 2))
+    assert float(ratio.value) == pytest.approx(1, abs=4 * (found.error / found.value + trace.error / trace.value / 2))
 
 
 def test_the_traces_spread_is_the_one_of_hutchinson() -> None:
     matrix = symmetric(torch.linspace(-3, 7, 40))
     objective = quadratic(matrix)
     expected = 2 * float((matrix**2).sum() - (matrix.diagonal() ** 2).sum()) / 10
-    found = [hutchinson(objective, drawn(10, seed))[0] for seed in range(300)]
+    found = [scaled_trace(objective, 10, None, np.random.default_rng(seed)).value for seed in range(300)]
 
     assert np.var(found) == pytest.approx(expected, rel=4 * math.sqrt(2 / 300))
     assert np.mean(found) == pytest.approx(80, abs=4 * math.sqrt(expected / 300))
@@ -101,7 +103,7 @@ def test_a_loss_that_never_rises_is_unbounded_and_a_flat_centre_says_so() -> Non
     quartic = planted(torch.zeros(3), lambda x: (x**4).sum())
     found = basin_width(quartic, 0.1, drawn(4), 3, 10_000)
     assert found.status == "ok"
-    assert wall_ratio(found, 0.1, hutchinson(quartic, drawn(4))[0]).status == "flat_floor"
+    assert wall_ratio(found, 0.1, scaled_trace(quartic, 4, None, np.random.default_rng(0)).value).status == "flat_floor"
     assert wall_ratio(found, 0.1, -1.0).status == "missing"
 
 
@@ -127,12 +129,21 @@ def test_a_loss_that_is_not_finite_far_off_is_a_wall() -> None:
 def test_the_probe_measures_a_model_and_leaves_it_bit_for_bit(side: str) -> None:
     model = small_model()
     view, before = ModelView(model, CORPUS, 0), fingerprint(model)  # type: ignore[arg-type]
-    probe = BasinWidth(draws=4, rounds=5, trace=2, tokens=48, side=side)
+    probe = BasinWidth(scaled=True, draws=4, rounds=5, trace=2, tokens=48, side=side)
     found, _ = probe.measure(probe.start(SOURCES), view, np.random.default_rng(0))
 
     assert fingerprint(model) == before
     assert {f"{a}{b}{c}" for a in ("width", "wall") for b in ("", "_scaled") for c in ("", "_relative")} < set(found)
     assert 0 < found["width"].value < found["width_relative"].value
+    assert found["products"].value == view.cost.products == 4
+
+
+def test_both_tolerances_share_the_losses_that_they_need() -> None:
+    objective = quadratic(symmetric(SPECTRUM), floor=1.0)
+    found = BasinWidth(draws=4, rounds=2, trace=0, relative=0.1).widths(objective, np.random.default_rng(0))
+
+    assert found["width"].value == found["width_relative"].value  # a tenth of a loss of 1 is 0.1 nats
+    assert objective.cost.losses == 1 + 8 * 4  # two sizes around the width, and two halvings
 
 
 def test_a_failure_on_the_way_leaves_the_model_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 import torch
 from planted_curvature import quadratic, rotated
-from probed_models import CORPUS
+from probed_models import CORPUS, SOURCES
 
 from andrea_core.model.course import Course
 from andrea_core.model.settings import PRESETS, OptimizerSettings
 from andrea_core.model.trainer import Trainer
 from andrea_core.model.view import ModelView
 from andrea_plugins.probes.adam_sharpness import AdamSharpness
+from andrea_plugins.probes.basin_width import BasinWidth
 from andrea_plugins.probes.critical_sharpness import CriticalSharpness, after, step_of
 from andrea_plugins.probes.sharpness import Sharpness
+from andrea_plugins.probes.slices import Slices
 from andrea_plugins.probes.spectrum import Spectrum
 from andrea_plugins.probes.trace import Trace
 
@@ -152,14 +154,45 @@ def test_a_run_gives_all_numbers_on_fixed_text():
             assert np.isfinite(one.value).all()
 
 
+@pytest.mark.parametrize(
+    "probe", [*SHARP, *STEPPED, BasinWidth(tokens=64), Slices(directions="eigen", points=3)], ids=repr
+)
+def test_every_probe_of_curvature_counts_its_products_and_states_a_status_for_every_value(probe):
+    view = view_of(trainer())
+    found, _ = probe.measure(probe.start(SOURCES), view, rng(3))
+
+    assert found["products"].value == view.cost.products > 0
+    assert view.cost.losses + view.cost.gradients > 0
+    assert all(one.status != "ok" or np.isfinite(one.value).all() for one in found.values())
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [Sharpness(products=2), AdamSharpness(products=1), Trace(products=1), Spectrum(products=1), BasinWidth(losses=2)],
+    ids=repr,
+)
+def test_a_value_that_could_not_be_afforded_is_never_called_ok(probe):
+    probe = attrs.evolve(probe, tokens=64)
+    found, _ = probe.measure(None, view_of(trainer()), rng(3))
+    estimated = [one for name, one in found.items() if name not in ("loss", "products") and "trace" not in name]
+    estimated += [found["trace"]] if isinstance(probe, Trace) else []
+
+    assert estimated
+    assert {one.status for one in estimated} <= {"over_budget", "missing"}
+
+
 def test_the_trace_of_the_model_is_the_sum_of_its_parts():
     found, _ = Trace(draws=3, tokens=64).measure(None, view_of(trainer()), rng())
-    parts = [one.value for name, one in found.items() if not name.endswith("error") and name not in ("trace", "loss")]
+    parts = [
+        one.value
+        for name, one in found.items()
+        if not name.endswith("error") and name not in ("trace", "loss", "products")
+    ]
 
     assert len(parts) == 12
     assert sum(parts) == pytest.approx(found["trace"].value, rel=1e-5)
     plus, _ = Trace(draws=9, tokens=64, method="hutch++").measure(None, view_of(trainer()), rng())
-    assert plus.keys() == {"loss", "trace", "trace_error"}
+    assert plus.keys() == {"loss", "trace", "trace_error", "products"}
 
 
 def test_the_density_of_a_planted_spectrum_integrates_to_one():
@@ -176,9 +209,9 @@ def test_what_is_not_there_is_said():
     assert AdamSharpness(tokens=64).measure(None, view_of(fresh), rng())[0]["ratio"].status == "missing"
     alone = ModelView(fresh.model, CORPUS, 0)
     for probe in STEPPED:
-        assert {one.status for name, one in probe.measure(None, alone, rng())[0].items() if name != "products"} == {
-            "missing"
-        }
+        found = probe.measure(None, alone, rng())[0]
+        assert {one.status for name, one in found.items() if name != "products"} == {"missing"}
+        assert found["products"].value == 0
     assert Sharpness(tokens=64).measure(None, alone, rng())[0]["ratio"].status == "missing"
 
 

@@ -9,6 +9,7 @@ from planted_wells import planted, quadratic, symmetric
 from probed_models import CORPUS, SOURCES, fingerprint, small_model
 
 from andrea_core.model.view import ModelView
+from andrea_plugins.probes.eigen_plane import sharpest_plane
 from andrea_plugins.probes.perturbing import normal
 from andrea_plugins.probes.slices import Slices, filter_normalised, line, plane
 
@@ -115,3 +116,28 @@ def test_a_long_trail_is_thinned_and_a_grid_without_its_centre_refused() -> None
     with pytest.raises(ValueError, match="must be odd"):
         Slices(points=4)
     assert math.isfinite(float(state.points.sum()))
+
+
+def test_the_sharpest_plane_of_a_quadratic_rises_by_the_square_of_the_place() -> None:
+    # At a minimum f(a, b) = L + a^2 + b^2 along sqrt(2 / lambda) v, whatever the two eigenvalues are.
+    objective = quadratic(symmetric(torch.tensor([9.0, 4.0, 1.0, 0.5, 0.1, 0.0, -0.2])), floor=2.0)
+    chosen = sharpest_plane(objective, 40, np.random.default_rng(0))
+    assert chosen is not None
+    one, other, more = chosen
+    places = np.linspace(-1, 1, 5)
+
+    np.testing.assert_allclose(more["eigenvalues"].value, [9, 4], atol=0.09)  # the residual, a hundredth of 9
+    assert more["eigenvalues"].status == "ok"
+    expected = 2 + places[:, None] ** 2 + places[None, :] ** 2
+    np.testing.assert_allclose(plane(objective, one, other, places).value, expected, atol=0.04)
+
+
+def test_a_plane_of_eigenvectors_that_were_not_found_says_so() -> None:
+    objective = quadratic(symmetric(torch.linspace(-3, 8, 30)))
+    chosen = sharpest_plane(objective, 2, np.random.default_rng(0))
+
+    assert chosen is not None
+    assert chosen[2]["eigenvalues"].status == "over_budget"
+    assert chosen[2]["products"].value == objective.cost.products == 2
+    broken = planted(torch.ones(3), lambda x: (x**2).sum() / 0)
+    assert sharpest_plane(broken, 5, np.random.default_rng(0)) is None
