@@ -7,16 +7,31 @@ import plotly.graph_objects as go
 
 from andrea_core.report.region_facts import number
 from andrea_core.report.region_shape import HEIGHT, Picture, Shape
+from andrea_core.report.region_svg import svg
 from andrea_core.report.style import INK, MUTED, faded, figure, plain, stage_colours, styled
 from andrea_core.values import Vector
 
+_STYLE = (
+    "<style>body { font-family: system-ui, sans-serif; margin: 24px } svg { max-width: 100%; height: auto }</style>"
+)
+_BRUSH = (
+    "The same draws to brush: drag along an axis to keep the draws that cross it there. All axes go from 0 to the "
+    "largest draw."
+)
+
 
 def html(picture: Picture) -> str:
-    """Return a whole page with the picture and the library that draws it, so that it works offline."""
+    """Return a whole page with the picture and the library that draws it, so that it works offline.
+
+    Parallel coordinates know neither bounds nor means: there the drawn picture stands above what can be brushed.
+    """
     colours = stage_colours([shape.name for shape in picture.shapes])
-    fig = _triangle(picture, colours) if picture.plane is not None else _parallel(picture, colours)
-    page: str = fig.to_html(include_plotlyjs=True, full_html=True, config={"displaylogo": False})
-    return page
+    flat = picture.plane is None
+    fig = _parallel(picture, colours) if flat else _triangle(picture, colours)
+    brushed: str = fig.to_html(include_plotlyjs=True, full_html=False, config={"displaylogo": False})
+    drawn = f"{svg(picture)}<p>{_BRUSH}</p>" if flat else ""
+    head = f'<head><meta charset="utf-8"><title>regions</title>{_STYLE}</head>'
+    return f'<!DOCTYPE html>\n<html lang="en">{head}<body>{drawn}{brushed}</body></html>\n'
 
 
 def _triangle(picture: Picture, colours: dict[str, str]) -> go.Figure:
