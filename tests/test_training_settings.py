@@ -36,7 +36,7 @@ def train(scenario, out, settings=()):
 def record(folder):
     members = zarr.open_group(folder / "run.zarr", mode="r").members(max_depth=None)
     arrays = {name: np.asarray(array[:]) for name, array in members if isinstance(array, zarr.Array)}
-    return {name: array for name, array in arrays.items() if name != "phases/seconds"}
+    return {name: array for name, array in arrays.items() if not name.endswith("/seconds")}
 
 
 def stopped_and_resumed(scenario, out, at, settings):

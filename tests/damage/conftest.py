@@ -85,7 +85,7 @@ def _resume(folder):
 def _record(folder):
     group = zarr.open_group(folder / "run.zarr", mode="r")
     arrays = {name: a for name, a in group.members(max_depth=None) if isinstance(a, zarr.Array)}
-    return {name: np.asarray(a[:]).tolist() for name, a in arrays.items() if name != "phases/seconds"}
+    return {name: np.asarray(a[:]).tolist() for name, a in arrays.items() if not name.endswith("/seconds")}
 
 
 def _contents(folder):

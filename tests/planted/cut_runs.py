@@ -8,12 +8,13 @@ import traceback
 import numpy as np
 import zarr
 
-WALL_TIME = "phases/seconds"
+WALL_TIME = "/seconds"
 
 
 def record(folder):
     group = zarr.open_group(folder / "run.zarr", mode="r")
-    arrays = {name: a for name, a in group.members(max_depth=None) if isinstance(a, zarr.Array) and name != WALL_TIME}
+    members = group.members(max_depth=None)
+    arrays = {name: a for name, a in members if isinstance(a, zarr.Array) and not name.endswith(WALL_TIME)}
     return {name: np.asarray(array[:]).tolist() for name, array in arrays.items()}
 
 

@@ -182,7 +182,7 @@ def contents(run):
     """Return the bits of all that a run leaves: its record, wall times apart, and its last checkpoint."""
     group = zarr.open_group(run / "run.zarr", mode="r")
     found = {f"record/{name}": a[:] for name, a in group.members(max_depth=None) if isinstance(a, zarr.Array)}
-    del found["record/phases/seconds"]
+    found = {name: array for name, array in found.items() if not name.endswith("/seconds")}
     last = CheckpointFolder(run / "checkpoints").load(STEPS)
     for part, tensors in (("model", last.model), ("optimizer", last.optimizer)):
         found |= {f"{part}/{name}": tensor.numpy() for name, tensor in tensors.items()}
