@@ -59,6 +59,10 @@ def test_a_checkpoint_shows_what_the_run_recorded_there_and_the_run_stays_as_it_
         (["--probes", "trac"], "no probe is called 'trac'; did you mean 'trace'?"),
         (["--probes", "reward_audit"], "needs what no checkpoint keeps (outcome)"),
         (["--set", "trace.draw=3"], "unknown key 'draw'; did you mean 'draws'?"),
+        (["--set", "heldout.use=sharpness"], "asked for by its name, in --probes"),
+        (["--figure", ""], "ends in .html"),
+        (["--figure", "here.txt"], "ends in .html"),
+        (["--figure", "nowhere/at/all.html"], "in a folder that exists"),
     ],
 )
 def test_what_cannot_be_looked_at_is_named(run, capfd, arguments, message):

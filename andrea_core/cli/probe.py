@@ -59,11 +59,14 @@ def probe(
 
     Probes are named as in the run's record, and then have its settings; any other probe has its default settings.
     """
+    from andrea_core.errors import ScenarioError
     from andrea_core.runs.probing import Probing
     from andrea_core.runs.probing_record import kept, refuse_other_things
 
     if out is not None:
         refuse_other_things(out)
+    if figure is not None and (figure.suffix != ".html" or figure.is_dir() or not figure.absolute().parent.is_dir()):
+        raise ScenarioError(f"--figure {str(figure)!r}: name a file that ends in .html, in a folder that exists")
     asked = [step for group in steps if group != "all" for step in group]
     probing = Probing.of(
         folder,

@@ -53,6 +53,8 @@ def _changed(settings: Sequence[str], wanted: Sequence[str]) -> dict[str, dict[s
                 f"--set {'.'.join(one.path)}: write NAME.KEY=VALUE with a probe that is asked for, "
                 f"{', '.join(wanted)}: for example {wanted[0]}.tokens=4096"
             )
+        if one.path[1] == "use":
+            raise ScenarioError(f"--set {one.path[0]}.use: another probe is asked for by its name, in --probes")
         changed.setdefault(one.path[0], {})[one.path[1]] = one.value
     return changed
 
