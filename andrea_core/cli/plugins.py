@@ -41,7 +41,10 @@ def _new(words: tuple[str, ...]) -> None:
         raise click.UsageError("give KIND and NAME, as in `andrea plugins new policy my_policy`")
     kind, name = words
     plugin, test = write_plugin(kind, name, Path.cwd())
-    click.echo(f"wrote {plugin.name} and {test.name}; try `pytest {test.name}` and `--plugin {plugin.name}`")
+    click.echo(
+        f"wrote {plugin.name} and {test.name}; try `--plugin {plugin.name}`, and `pytest {test.name}`, which takes "
+        "pytest and hypothesis (`pip install 'andrea[test]'`)"
+    )
 
 
 def _list(catalogue: "Catalogue") -> None:

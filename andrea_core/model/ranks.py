@@ -72,6 +72,7 @@ ALONE = Ranks()
 def odd_ones(digests: Tensor) -> list[int]:
     """Return the ranks whose digest, a row of (size, 32) bytes, is not the most frequent; of equals the first counts.
 
+    >>> import torch
     >>> odd_ones(torch.tensor([[1, 2], [1, 2], [7, 2]]))
     [2]
     """
