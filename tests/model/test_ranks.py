@@ -55,6 +55,7 @@ def test_two_ranks_equal_one_over_fifty_steps_in_float64(tmp_path: Path) -> None
     assert_close(one, two, 1e-10)
 
 
+@pytest.mark.slow
 def test_a_model_in_parts_equals_a_whole_one_over_twenty_steps(tmp_path: Path) -> None:
     one, two = (shown(tmp_path, count, "20", "fsdp", "plain", "float64") for count in (1, 2))
 

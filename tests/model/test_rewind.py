@@ -110,7 +110,7 @@ def test_the_border_does_not_follow_the_weights(make_trainer: Make, batches: Bat
     assert torch.equal(trainer.model.head.weight, start)
 
 
-@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+@pytest.mark.parametrize("parallel", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_two_ranks_go_back_together(parallel: str) -> None:
     program = Path(__file__).parents[1] / "planted" / "rank_rewind.py"
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
