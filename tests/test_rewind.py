@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 import pytest
-import zarr
+from cut_runs import assert_same_contents, contents
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from andrea_core.assembly import new_run, resumed_run
@@ -78,21 +78,6 @@ def until(make, taken, signal_number):
     return code == 0
 
 
-def contents(run):
-    """Return the bits of all that a run leaves: its record, wall times apart, and its last checkpoint."""
-    group = zarr.open_group(run / "run.zarr", mode="r")
-    found = {f"record/{name}": a[:] for name, a in group.members(max_depth=None) if isinstance(a, zarr.Array)}
-    found = {name: array for name, array in found.items() if not name.endswith("/seconds")}
-    last = CheckpointFolder(run / "checkpoints").load(40)
-    for part, tensors in (("model", last.model), ("optimizer", last.optimizer)):
-        found |= {f"{part}/{name}": tensor.numpy() for name, tensor in tensors.items()}
-    found |= {name: array for name, array in last.arrays.items() if not name.startswith("recorder")}
-    bits = {
-        name: (str(a.dtype), a.shape, a.tolist() if a.dtype.kind == "T" else a.tobytes()) for name, a in found.items()
-    }
-    return bits | {name: last.values[name] for name in ("state", "trainer")}
-
-
 STRAIGHT = {}
 
 
@@ -100,7 +85,7 @@ def straight(tiny, folder, more):
     """Return what the run that is never cut leaves; each is trained once."""
     if more not in STRAIGHT:
         assert until(lambda: (start(tiny, folder / "straight", more), None), 0, signal.SIGKILL)
-        STRAIGHT[more] = contents(folder / "straight"), folder / "straight"
+        STRAIGHT[more] = contents(folder / "straight", 40), folder / "straight"
     return STRAIGHT[more]
 
 
@@ -111,11 +96,10 @@ def check_cuts(tiny, folder, more, cuts):
     for cut in cuts[1:]:
         over = over or until(lambda: resumed_run(out, Progress()), *cut)
     over = over or until(lambda: resumed_run(out, Progress()), 0, signal.SIGKILL)
-    found = contents(out)
+    found = contents(out, 40)
 
     assert over
-    assert found.keys() == whole.keys()
-    assert [name for name in whole if whole[name] != found[name]] == []
+    assert_same_contents(whole, found)
 
 
 cuts = st.lists(

@@ -24,7 +24,7 @@ from andrea_core.values import Mask, Vector
 
 _PROJECTIONS = {"euclidean": (euclidean, euclidean_rows), "kl": (kullback_leibler, kullback_leibler_rows)}
 
-KEPT = 4  # cuts that a region remembers
+KEPT = 4  # cuts that a region remembers: a run makes the same ones phase after phase
 
 
 class Active(NamedTuple):
@@ -95,7 +95,8 @@ class Region(Measured):
         floors, caps, exclude = floors or {}, caps or {}, (exclude,) if isinstance(exclude, str) else tuple(exclude)
         if groups or rows:
             return self._judged(self.stated.restrict(floors, caps, exclude, reason).combine(groups, rows, reason))
-        given = tuple(floors.items()), tuple(caps.items()), exclude, reason
+        kinds = tuple(map(type, (*floors.values(), *caps.values())))  # True is no 1.0: it is refused
+        given = tuple(floors.items()), tuple(caps.items()), exclude, reason, kinds
         try:
             known = self._cuts.get(given)
         except TypeError:  # something that is no number: the next line says which
@@ -108,7 +109,6 @@ class Region(Measured):
 
     @cached_property
     def _cuts(self) -> dict[Any, "Region"]:
-        """The last few regions cut from this one: a run cuts the same ones phase after phase."""
         return {}
 
     @property

@@ -1,13 +1,13 @@
 """Adam's sharpness: the largest eigenvalue of the preconditioned Hessian, against the edge of Adam's stability."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from andrea_core import Measurement, Sources, number, one_of, positive
-from andrea_plugins.probes.curved import eigen_status, objective_of, padded, valued
+from andrea_core import Measurement, number, positive
+from andrea_plugins.probes.curved import Curved, eigen_status, padded, valued
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen
-class AdamSharpness:
+class AdamSharpness(Curved):
     """Measure lambda_1 of P^(-1/2) H P^(-1/2), and its ratio to (2 + 2 beta1) / ((1 - beta1) eta).
 
     Source: Cohen et al. 2022 (arXiv 2207.14484). P = (1 - beta1^t) (sqrt(v / (1 - beta2^t)) + eps) is what an AdamW
@@ -27,24 +27,14 @@ class AdamSharpness:
     Adam's. Departures: weight decay is left out of the threshold.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-
     tolerance: float = positive(default=2e-3, at_most=0.5)
     products: int = number(default=60, at_least=1)
-    seconds: float | None = positive(default=None)
-    tokens: int = number(default=1024, at_least=1)
-    side: str = one_of("train", "heldout", default="train")
-    text: str = one_of("all", "stage", default="all")
-    double: bool = False
-
-    def start(self, sources: Sources) -> None:
-        """There is nothing to remember."""
 
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator
     ) -> tuple[Mapping[str, Measurement], None]:
         """Measure `largest`, `ratio`, `residual` and the number of products."""
-        objective = objective_of(view, self.tokens, self.side, self.text, self.double)
+        objective = self.objective(view)
         if objective is None or view.optimizer is None or not view.moments():
             return _none("missing"), None
         diagonal = view.preconditioner(objective.names)

@@ -1,20 +1,20 @@
 """Sharpness: the largest and the smallest eigenvalues of the loss's Hessian, against what the learning rate bears."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from andrea_core import Measurement, Sources, number, one_of, positive
-from andrea_plugins.probes.curved import eigen_status, objective_of, padded, valued
+from andrea_core import Measurement, number, positive
+from andrea_plugins.probes.curved import Curved, eigen_status, padded, valued
 
 if TYPE_CHECKING:
     from andrea_core import ModelView, Objective
 
 
 @attrs.frozen
-class Sharpness:
+class Sharpness(Curved):
     """Measure lambda_1 .. lambda_k and lambda_min of H, the Hessian of the mean loss, and lambda_1 eta / 2.
 
     Source: Cohen et al. 2021 (arXiv 2103.00065): full-batch gradient descent with the rate eta hovers where lambda_1 =
@@ -34,26 +34,16 @@ class Sharpness:
     Cost: about 12 products for lambda_1, each 2 to 3 gradients.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-
     k: int = number(default=1, at_least=1, at_most=256)
     smallest: bool = True
     tolerance: float = positive(default=1e-2, at_most=0.5)
     products: int = number(default=60, at_least=1)
-    seconds: float | None = positive(default=None)
-    tokens: int = number(default=1024, at_least=1)
-    side: str = one_of("train", "heldout", default="train")
-    text: str = one_of("all", "stage", default="all")
-    double: bool = False
-
-    def start(self, sources: Sources) -> None:
-        """There is nothing to remember."""
 
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator
     ) -> tuple[Mapping[str, Measurement], None]:
         """Measure `largest` and `smallest`, all `eigenvalues` (k,), `ratio`, `residual`, and the loss."""
-        objective = objective_of(view, self.tokens, self.side, self.text, self.double)
+        objective = self.objective(view)
         if objective is None:
             return {"loss": Measurement(float("nan"), "missing")}, None
         return self.sharpness(objective, view.learning_rate, rng), None

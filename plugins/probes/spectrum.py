@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Measurement, Sources, Timetable, number, one_of, positive
-from andrea_plugins.probes.curved import objective_of, valued
+from andrea_core import Measurement, Timetable, number, positive
+from andrea_plugins.probes.curved import Curved, valued
 
 if TYPE_CHECKING:
     from andrea_core import ModelView, Objective
 
 
 @attrs.frozen
-class Spectrum:
+class Spectrum(Curved):
     """Measure the density of the Hessian's eigenvalues as `density` (points,) on the grid `eigenvalue` (points,).
 
     Source: stochastic Lanczos quadrature (Ubaru, Chen, Saad 2017; for networks Ghorbani et al. 2019, arXiv 1901.10159).
@@ -27,7 +27,6 @@ class Spectrum:
     model's size; so it looks at the end of a run only, where no time is named. For a figure take 4 vectors, 40 steps.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
     times: ClassVar[Timetable] = Timetable(at_end=True)
 
     vectors: int = number(default=2, at_least=1, at_most=1000)
@@ -35,20 +34,12 @@ class Spectrum:
     points: int = number(default=256, at_least=8, at_most=4096)
     width: float = positive(default=0.01, at_most=1)
     products: int = number(default=10_000, at_least=1)
-    seconds: float | None = positive(default=None)
-    tokens: int = number(default=1024, at_least=1)
-    side: str = one_of("train", "heldout", default="train")
-    text: str = one_of("all", "stage", default="all")
-    double: bool = False
-
-    def start(self, sources: Sources) -> None:
-        """There is nothing to remember."""
 
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator
     ) -> tuple[Mapping[str, Measurement], None]:
         """Measure `eigenvalue` and `density`, the first two moments with errors, and the extremes."""
-        objective = objective_of(view, self.tokens, self.side, self.text, self.double)
+        objective = self.objective(view)
         if objective is None:
             return {"mean": Measurement(float("nan"), "missing")}, None
         return self.spectrum(objective, rng), None

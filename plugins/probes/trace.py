@@ -1,20 +1,20 @@
 """The trace of the loss's Hessian, whole and by part of the model, with standard errors."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
-from andrea_core import Measurement, Sources, number, one_of, positive
-from andrea_plugins.probes.curved import objective_of, valued
+from andrea_core import Measurement, number, one_of
+from andrea_plugins.probes.curved import Curved, valued
 
 if TYPE_CHECKING:
     from andrea_core import Estimate, ModelView, Objective
 
 
 @attrs.frozen
-class Trace:
+class Trace(Curved):
     """Measure tr H, the sum of the Hessian's eigenvalues, from `draws` random vectors, and its standard error.
 
     Source: Hutchinson 1990, tr H = E z' H z for random signs z, with variance 2 (|H|_F^2 - sum of H_ii^2) / draws. The
@@ -25,25 +25,15 @@ class Trace:
     with fewer draws; `nonfinite`; `missing` without text. Cost: `draws` Hessian-vector products, counted in `products`.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-
     draws: int = number(default=6, at_least=2, at_most=10_000)
     method: str = one_of("hutchinson", "hutch++", default="hutchinson")
     products: int = number(default=10_000, at_least=1)
-    seconds: float | None = positive(default=None)
-    tokens: int = number(default=1024, at_least=1)
-    side: str = one_of("train", "heldout", default="train")
-    text: str = one_of("all", "stage", default="all")
-    double: bool = False
-
-    def start(self, sources: Sources) -> None:
-        """There is nothing to remember."""
 
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator
     ) -> tuple[Mapping[str, Measurement], None]:
         """Measure `trace`, `trace_error`, `loss`, and with Hutchinson's method each part and its error."""
-        objective = objective_of(view, self.tokens, self.side, self.text, self.double)
+        objective = self.objective(view)
         if objective is None:
             return {"loss": Measurement(float("nan"), "missing")}, None
         return self.trace(objective, rng), None

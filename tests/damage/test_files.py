@@ -1,6 +1,7 @@
 """Damaged files of a run folder, and a disk that refuses: one clear error, nothing lost."""
 
 import json
+import re
 import resource
 import signal
 
@@ -34,7 +35,7 @@ class TestFiles:
     def test_run_json_that_is_no_runs_is_said(self, run, text, refused):
         (run / "run.json").write_text(text, encoding="utf-8")
 
-        refused(run, r"run\.json is damaged .*; restore the folder from a copy")
+        assert re.search(r"run\.json is damaged .*; restore the folder from a copy", refused(run))
 
     @pytest.mark.parametrize("change", FACTS.values(), ids=FACTS)
     def test_a_wrong_value_in_run_json_is_named(self, run, change, refused):
@@ -42,24 +43,26 @@ class TestFiles:
         facts = {name: value for name, value in facts.items() if value is not ...}
         (run / "run.json").write_text(json.dumps(facts), encoding="utf-8")
 
-        refused(run, rf"run\.json is damaged \(missing or wrong: {next(iter(change))}\)")
+        assert re.search(rf"run\.json is damaged \(missing or wrong: {next(iter(change))}\)", refused(run))
 
     @pytest.mark.parametrize("share", [0, 0.5, 0.9])
     def test_a_truncated_scenario_is_said_to_be_damaged(self, run, share, refused):
         text = (run / "scenario.toml").read_bytes()
         (run / "scenario.toml").write_bytes(text[: int(share * len(text))])
 
-        refused(run, r"scenario\.toml in the run folder is not what the run was started with: it is damaged")
+        assert re.search(
+            r"scenario\.toml in the run folder is not what the run was started with: it is damaged", refused(run)
+        )
 
     def test_a_scenario_that_is_no_text_is_said_to_be_damaged(self, run, refused):
         (run / "scenario.toml").write_bytes(b"\xff\xfe\x00")
 
-        refused(run, r"scenario\.toml is damaged")
+        assert re.search(r"scenario\.toml is damaged", refused(run))
 
     def test_a_missing_tokenizer_is_said(self, run, refused):
         (run / "tokenizer.json").unlink()
 
-        refused(run, r"tokenizer\.json is missing")
+        assert re.search(r"tokenizer\.json is missing", refused(run))
         with pytest.raises(RunError, match=r"tokenizer\.json"):
             trained_model(run)
 

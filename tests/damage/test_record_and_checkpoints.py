@@ -1,5 +1,6 @@
 """A record with holes is never gone on with; damaged checkpoints are passed over and drive no good ones away."""
 
+import re
 import shutil
 
 import numpy as np
@@ -20,13 +21,15 @@ class TestRecord:
     def test_a_record_that_was_deleted_is_noticed(self, run, refused):
         shutil.rmtree(run / "run.zarr")
 
-        refused(run, r"run\.zarr/steps/\w+: this part of the record is missing; restore the folder from a copy")
+        assert re.search(
+            r"run\.zarr/steps/\w+: this part of the record is missing; restore the folder from a copy", refused(run)
+        )
 
     @pytest.mark.parametrize("chunk", [0, 1])
     def test_a_chunk_that_was_deleted_is_noticed(self, run, chunk, refused):
         (run / f"run.zarr/steps/loss/c/{chunk}").unlink()
 
-        refused(run, rf"steps/loss, rows {16 * chunk} to {16 * chunk + 15}: the record is damaged")
+        assert re.search(rf"steps/loss, rows {16 * chunk} to {16 * chunk + 15}: the record is damaged", refused(run))
 
     @pytest.mark.parametrize("damage", ["truncate", "empty", "other", "flip"])
     def test_a_damaged_chunk_is_noticed(self, run, damage, refused):
@@ -36,7 +39,7 @@ class TestRecord:
         flipped = data[:-1] + bytes([data[-1] ^ 1])
         file.write_bytes({"truncate": data[:-5], "empty": b"", "other": other, "flip": flipped}[damage])
 
-        refused(run, "steps/loss, rows 0 to 15")
+        assert re.search("steps/loss, rows 0 to 15", refused(run))
 
     def test_a_torn_last_chunk_is_written_anew_from_the_checkpoint(self, run, finished, resume, record):
         (run / "run.zarr/steps/loss/c/2").write_bytes(b"torn")
@@ -55,20 +58,20 @@ class TestRecord:
     def test_a_torn_description_is_noticed(self, run, place, damage, refused):
         (run / f"run.zarr/{place}zarr.json").write_bytes(damage)
 
-        refused(run, r"run\.zarr.*damaged")
+        assert re.search(r"run\.zarr.*damaged", refused(run))
 
     def test_an_array_of_another_kind_is_noticed(self, run, refused):
         group = zarr.open_group(run / "run.zarr")
         del group["steps/loss"]
         group.create_array("steps/loss", shape=(40,), chunks=(16,), dtype="int64")
 
-        refused(run, r"steps/loss: the record is damaged: it is int64 \(\), not float")
+        assert re.search(r"steps/loss: the record is damaged: it is int64 \(\), not float", refused(run))
 
     def test_a_file_in_the_place_of_the_record_is_said(self, run, refused):
         shutil.rmtree(run / "run.zarr")
         (run / "run.zarr").write_bytes(b"")
 
-        refused(run, "is a file where the record should be")
+        assert re.search("is a file where the record should be", refused(run))
 
 
 class TestCheckpoints:

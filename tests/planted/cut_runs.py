@@ -8,6 +8,8 @@ import traceback
 import numpy as np
 import zarr
 
+from andrea_core.runs.checkpoint import CheckpointFolder
+
 WALL_TIME = "/seconds"
 
 
@@ -22,6 +24,28 @@ def assert_same_record(one, other):
     assert one.keys() == other.keys()
     for name in one:
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def contents(run, step):
+    """Return the bits of all that a run leaves: its record, wall times apart, and its checkpoint of a step."""
+    group = zarr.open_group(run / "run.zarr", mode="r")
+    members = group.members(max_depth=None)
+    found = {
+        f"record/{name}": a[:] for name, a in members if isinstance(a, zarr.Array) and not name.endswith(WALL_TIME)
+    }
+    last = CheckpointFolder(run / "checkpoints").load(step)
+    for part, tensors in (("model", last.model), ("optimizer", last.optimizer)):
+        found |= {f"{part}/{name}": tensor.numpy() for name, tensor in tensors.items()}
+    found |= {name: array for name, array in last.arrays.items() if not name.startswith("recorder")}
+    bits = {
+        name: (str(a.dtype), a.shape, a.tolist() if a.dtype.kind == "T" else a.tobytes()) for name, a in found.items()
+    }
+    return bits | {name: last.values[name] for name in ("state", "trainer")}
+
+
+def assert_same_contents(one, other):
+    assert one.keys() == other.keys()
+    assert [name for name in one if one[name] != other[name]] == []
 
 
 def killed_run(make, at_step, *, written=False):

@@ -84,7 +84,9 @@ def test_every_policy_lands_inside_the_region_and_leaves_excluded_sources_at_exa
 def test_every_policy_answers_its_first_moment_legally(name, moment, seed):
     policy = POLICIES[name](moment.sources.names)
 
-    wish(policy, policy.start(moment.sources), moment, np.random.default_rng(seed))
+    requested = wish(policy, policy.start(moment.sources), moment, np.random.default_rng(seed))
+
+    assert moment.region.check(moment.region.project(requested)) == []
 
 
 @given(moment=moments(), step=st.floats(0.01, 1.0), data=st.data())

@@ -12,14 +12,13 @@ from zlib import crc32
 import attrs
 import numpy as np
 import pytest
-import zarr
+from cut_runs import assert_same_contents, contents
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from andrea_core.assembly import new_run, resumed_run
 from andrea_core.experiment import Interrupted
 from andrea_core.plugins import Catalogue
 from andrea_core.progress import Progress
-from andrea_core.runs.checkpoint import CheckpointFolder
 from andrea_core.runs.replay import Recorded, replayed, verdict_of
 from andrea_core.runs.store import open_run
 from andrea_core.scenario import load_resolved, loaded
@@ -178,26 +177,10 @@ def stopped_twice(texts, folder, policy, reward, cuts):
     return out
 
 
-def contents(run):
-    """Return the bits of all that a run leaves: its record, wall times apart, and its last checkpoint."""
-    group = zarr.open_group(run / "run.zarr", mode="r")
-    found = {f"record/{name}": a[:] for name, a in group.members(max_depth=None) if isinstance(a, zarr.Array)}
-    found = {name: array for name, array in found.items() if not name.endswith("/seconds")}
-    last = CheckpointFolder(run / "checkpoints").load(STEPS)
-    for part, tensors in (("model", last.model), ("optimizer", last.optimizer)):
-        found |= {f"{part}/{name}": tensor.numpy() for name, tensor in tensors.items()}
-    found |= {name: array for name, array in last.arrays.items() if not name.startswith("recorder")}
-    bits = {
-        name: (str(a.dtype), a.shape, a.tolist() if a.dtype.kind == "T" else a.tobytes()) for name, a in found.items()
-    }
-    return bits | {name: last.values[name] for name in ("state", "trainer")}
-
-
 def check_cuts(texts, folder, policy, reward, cuts):
     whole = uninterrupted(texts, folder, policy, reward)
-    one, other = contents(whole), contents(stopped_twice(texts, folder, policy, reward, cuts))
-    assert one.keys() == other.keys()
-    assert [name for name in one if one[name] != other[name]] == []
+    one, other = contents(whole, STEPS), contents(stopped_twice(texts, folder, policy, reward, cuts), STEPS)
+    assert_same_contents(one, other)
 
 
 def check_replay(run):

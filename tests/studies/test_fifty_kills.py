@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 import pytest
 import zarr
+from cut_runs import assert_same_contents, contents
 
 from andrea_core.runs.checkpoint import CheckpointFolder
 
@@ -62,21 +63,6 @@ class Lives:
                 self.instants.append(max(checkpoints.steps(), default=0))
 
 
-def contents(run):
-    """Return the bits of all that a run leaves: its record, wall times apart, and its last checkpoint."""
-    group = zarr.open_group(run / "run.zarr", mode="r")
-    found = {f"record/{name}": a[:] for name, a in group.members(max_depth=None) if isinstance(a, zarr.Array)}
-    found = {name: array for name, array in found.items() if not name.endswith("/seconds")}
-    last = CheckpointFolder(run / "checkpoints").load(STEPS)
-    for part, tensors in (("model", last.model), ("optimizer", last.optimizer)):
-        found |= {f"{part}/{name}": tensor.numpy() for name, tensor in tensors.items()}
-    found |= {name: array for name, array in last.arrays.items() if not name.startswith("recorder")}
-    bits = {
-        name: (str(a.dtype), a.shape, a.tolist() if a.dtype.kind == "T" else a.tobytes()) for name, a in found.items()
-    }
-    return bits | {name: last.values[name] for name in ("state", "trainer")}
-
-
 def test_fifty_kills_over_a_laptop_run_lose_double_and_change_nothing(tmp_path):
     began = time.monotonic()
     straight = andrea("run", SCENARIO, *SETTINGS, "--out", tmp_path / "straight")
@@ -85,14 +71,13 @@ def test_fifty_kills_over_a_laptop_run_lose_double_and_change_nothing(tmp_path):
         time.sleep(0.05)
     startup = time.monotonic() - began
     assert ended(straight)
-    pace, whole = (time.monotonic() - began - startup) / STEPS, contents(tmp_path / "straight")
+    pace, whole = (time.monotonic() - began - startup) / STEPS, contents(tmp_path / "straight", STEPS)
     lives, chance = Lives(), random.Random()
     while lives.kills < KILLS:
         out = tmp_path / f"killed-{lives.runs}"
         lives.one_run(out, chance, pace, startup)
-        found = contents(out)
-        assert found.keys() == whole.keys()
-        assert [name for name in whole if whole[name] != found[name]] == []
+        found = contents(out, STEPS)
+        assert_same_contents(whole, found)
         steps = np.array(zarr.open_group(out / "run.zarr", mode="r")["steps/loss"])
         assert len(steps) == STEPS
     print(f"{lives.kills} kills over {lives.runs} run(s), {lives.torn} inside the writing of a checkpoint")
