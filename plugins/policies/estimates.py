@@ -1,11 +1,8 @@
-"""Estimates: rewards in [0, 1], importance weights by the landed probability, and softmax over open sources."""
+"""Estimates: rewards in [0, 1], and importance weights by the landed probability."""
 
 import numpy as np
-import numpy.typing as npt
 
 from andrea_core import Outcome, Vector
-
-Mask = npt.NDArray[np.bool_]
 
 NEVER = 1e-12
 """The smallest probability that an importance weight is divided by, where a policy sets no larger one."""
@@ -35,20 +32,7 @@ def importance(outcome: Outcome, least: float = NEVER) -> Vector:
     return factor
 
 
-def softmax(values: Vector, among: Mask) -> Vector:
-    """Return exp(values) normalised over the sources `among`, (K,), 0 for the others; no exponent is above 0."""
-    powers = np.where(among, np.exp(np.minimum(values - values[among].max(), 0.0)), 0.0)
-    weights: Vector = powers / powers.sum()
-    return weights
-
-
 def log_total(values: Vector) -> float:
     """Return ln(sum of exp(values))."""
     largest = float(values.max())
     return largest + float(np.log(np.exp(values - largest).sum()))
-
-
-def mixed(weights: Vector, among: Mask, exploration: float) -> Vector:
-    """Return (1 - exploration) weights + exploration / (number of sources `among`) on those, (K,)."""
-    blend: Vector = (1.0 - exploration) * weights + exploration * among / among.sum()
-    return blend

@@ -6,7 +6,8 @@ import attrs
 import numpy as np
 
 from andrea_core import Moment, Outcome, PolicyTraits, Sources, Vector, number
-from andrea_plugins.policies.estimates import Mask, importance, log_total, mixed, ordered, softmax, unit
+from andrea_plugins.policies.estimates import importance, log_total, ordered, unit
+from andrea_plugins.policies.mixing import Mask, smoothed, softmax
 
 
 @attrs.frozen(eq=False)
@@ -50,7 +51,7 @@ class Exp3:
 
     def propose(self, state: LogWeights, moment: Moment, rng: np.random.Generator) -> Vector:
         """Return EXP3's distribution (K,) over the active sources."""
-        return mixed(softmax(state.values, moment.active), moment.active, self.gamma)
+        return smoothed(softmax(state.values, moment.active), self.gamma, moment.active)
 
     def update(self, state: LogWeights, outcome: Outcome) -> LogWeights:
         """Return the weights after the phase."""

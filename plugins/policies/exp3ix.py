@@ -6,7 +6,8 @@ import attrs
 import numpy as np
 
 from andrea_core import Moment, Outcome, PolicyTraits, Sources, Vector, number
-from andrea_plugins.policies.estimates import NEVER, ordered, softmax, unit
+from andrea_plugins.policies.estimates import NEVER, ordered, unit
+from andrea_plugins.policies.mixing import softmax
 
 
 @attrs.frozen(eq=False)

@@ -6,8 +6,9 @@ import attrs
 import numpy as np
 
 from andrea_core import Moment, Outcome, PolicyTraits, Sources, Vector, number
-from andrea_plugins.policies.estimates import log_total, mixed, ordered, softmax, unit
+from andrea_plugins.policies.estimates import log_total, ordered, unit
 from andrea_plugins.policies.exp3 import LogWeights, exponents, same_total
+from andrea_plugins.policies.mixing import smoothed, softmax
 
 
 @attrs.frozen
@@ -42,7 +43,7 @@ class Exp3S:
 
     def propose(self, state: LogWeights, moment: Moment, rng: np.random.Generator) -> Vector:
         """Return EXP3.S's distribution (K,) over the active sources."""
-        return mixed(softmax(state.values, moment.active), moment.active, self.gamma)
+        return smoothed(softmax(state.values, moment.active), self.gamma, moment.active)
 
     def update(self, state: LogWeights, outcome: Outcome) -> LogWeights:
         """Return the weights after the phase."""

@@ -1,8 +1,8 @@
 """Mixing law: fits L_i = c_i + k_i exp(t_i . w) to past runs and proposes the minimiser in the region (2403.16952)."""
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -23,6 +23,7 @@ from andrea_core import (
 )
 from andrea_plugins.policies.descent import divergence, minimiser
 from andrea_plugins.policies.pilots import goal, read_pilots
+from andrea_plugins.policies.planned import planned
 
 WHO = "policy mixing_law"
 
@@ -80,30 +81,13 @@ class MixingLaw:
 
     def propose(self, state: Law, moment: Moment, rng: np.random.Generator) -> Proposal:
         """Return the best mixture of the region (K,); the note `foreseen` holds the losses that it should lead to."""
-        region = moment.region
-        key = (region.lower.tobytes(), region.upper.tobytes(), repr(region.stated.groups), repr(region.stated.rows))
         law = (state.floor.tobytes(), state.slopes.tobytes(), state.goal.tobytes(), state.prior.tobytes(), self.kl)
-        best = _best(_Case((*key, *law), state, region, self.kl))
-        return Proposal(best.copy(), notes={"foreseen": state.losses(best)})
+        weights = planned(moment.region, partial(best, state, kl=self.kl), ("mixing_law", *law))
+        return Proposal(weights, notes={"foreseen": state.losses(weights)})
 
     def update(self, state: Law, outcome: Outcome) -> Law:
         """Return the law as it is."""
         return state
-
-
-@attrs.frozen
-class _Case:
-    """A law and a region, told apart by their numbers: what was minimised once is remembered, not computed again."""
-
-    key: tuple[Any, ...]
-    law: Law = attrs.field(eq=False)
-    region: Region = attrs.field(eq=False)
-    kl: float = attrs.field(eq=False)
-
-
-@lru_cache(maxsize=16)
-def _best(case: _Case) -> Vector:
-    return best(case.law, case.region, case.kl)
 
 
 def best(law: Law, region: Region, kl: float = 0.0) -> Vector:

@@ -1,8 +1,8 @@
 """RegMix: fits a regression of losses on mixtures to past runs, proposes the mean of the best draws (2407.01492)."""
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -21,6 +21,7 @@ from andrea_core import (
     weights_by_source,
 )
 from andrea_plugins.policies.pilots import goal, read_pilots
+from andrea_plugins.policies.planned import planned
 from andrea_plugins.policies.regressors import Fitted, fitted
 
 WHO = "policy regmix"
@@ -76,39 +77,26 @@ class RegMix:
 
     def propose(self, state: Forecast, moment: Moment, rng: np.random.Generator) -> Proposal:
         """Return the mean of the best draws in the region (K,): a point of it, the same whenever the region is."""
-        region = moment.region
-        bounds = (region.lower.tobytes(), region.upper.tobytes(), repr(region.stated.groups), repr(region.stated.rows))
         fit = (*state.model.key, state.goal.tobytes(), state.prior.tobytes())
         settings = (self.draws, self.best, self.kl, self.seed)
-        return Proposal(_planned(_Case((*bounds, *fit, *settings), state, region, self)).copy())
+        return Proposal(planned(moment.region, partial(best_mean, state, self), ("regmix", *fit, *settings)))
 
     def update(self, state: Forecast, outcome: Outcome) -> Forecast:
         """Return what was fitted as it is."""
         return state
 
 
-@attrs.frozen
-class _Case:
-    """A fit and a region, told apart by their numbers: what was planned once is remembered, not computed again."""
-
-    key: tuple[Any, ...]
-    state: Forecast = attrs.field(eq=False)
-    region: Region = attrs.field(eq=False)
-    settings: RegMix = attrs.field(eq=False)
-
-
-@lru_cache(maxsize=16)
-def _planned(case: _Case) -> Vector:
-    state, settings = case.state, case.settings
+def best_mean(state: Forecast, settings: RegMix, region: Region) -> Vector:
+    """Return the mean (K,) of the mixtures in the region whose foreseen loss is least."""
     rng = np.random.default_rng(settings.seed)
-    mixtures = simulated(case.region, state.prior, settings.draws, rng)
+    mixtures = simulated(region, state.prior, settings.draws, rng)
     foreseen = state.model.predict(mixtures) @ state.goal
     if settings.kl:
         ratio = np.log(np.maximum(mixtures, 1e-12)) - np.log(np.maximum(state.prior, 1e-12))
         foreseen = foreseen + settings.kl * (mixtures * ratio).sum(axis=1)
     chosen = np.argsort(foreseen, kind="stable")[: settings.best]
     mean = mixtures[chosen].mean(axis=0)
-    return np.where(case.region.upper > 0, mean, 0.0)
+    return np.where(region.upper > 0, mean, 0.0)
 
 
 def simulated(region: Region, prior: Vector, count: int, rng: np.random.Generator) -> Vector:

@@ -5,7 +5,7 @@ import pytest
 
 from andrea_core.testing.bandits import forced, opening
 from andrea_plugins.policies import Exp3, Thompson, Ucb1
-from andrea_plugins.policies.estimates import softmax
+from andrea_plugins.policies.mixing import softmax
 
 ARMS = ("a", "b", "c", "d")
 SEEDS = range(12)
