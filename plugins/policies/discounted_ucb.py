@@ -3,14 +3,14 @@
 from typing import ClassVar
 
 import attrs
-import numpy as np
 
-from andrea_core import Moment, Outcome, PolicyTraits, Proposal, Sources, number, positive
-from andrea_plugins.policies.tally import Tally, credit, scores, toward
+from andrea_core import Outcome, PolicyTraits, number
+from andrea_plugins.policies.tally import Tally, credit
+from andrea_plugins.policies.ucb1 import Ucb1
 
 
 @attrs.frozen
-class DiscountedUcb:
+class DiscountedUcb(Ucb1):
     """Walk a `step` of the way to the vertex of best score, where each phase discounts all that was counted before.
 
     Source: D-UCB (Garivier, Moulines 2008, 0805.3415, section 2): X_g/N_g + 2 B sqrt(xi ln n_g / N_g), where rewards
@@ -24,21 +24,10 @@ class DiscountedUcb:
     known reward counts as pulled and leaves the mean. SMPyBandits 0.9.7 keeps integer counts, which is another rule.
     """
 
-    c: float = positive(default=2**0.5)
     discount: float = number(default=0.995, above=0, at_most=1)
-    step: float = positive(default=0.5, at_most=1.0)
-    needs: ClassVar[frozenset[str]] = frozenset()
     traits: ClassVar[PolicyTraits] = PolicyTraits(
         reward=(0.0, 1.0), pull="mixed", unseen="keeps its mean while its pulls decay", equivariant=False
     )
-
-    def start(self, sources: Sources) -> Tally:
-        """Return a tally of nothing."""
-        return Tally.of(len(sources))
-
-    def propose(self, state: Tally, moment: Moment, rng: np.random.Generator) -> Proposal:
-        """Return w + step (v - w), (K,), for the weights w and the best vertex v; notes `score` and `vertex`."""
-        return toward(scores(state, self.c), moment, self.step)
 
     def update(self, state: Tally, outcome: Outcome) -> Tally:
         """Return the discounted tally with the phase's pull and rewards added."""

@@ -5,14 +5,13 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Moment, Outcome, PolicyTraits, Sources, Vector, number
-from andrea_plugins.policies.estimates import log_total, ordered, unit
-from andrea_plugins.policies.exp3 import LogWeights, exponents, same_total
-from andrea_plugins.policies.mixing import smoothed, softmax
+from andrea_core import Outcome, PolicyTraits, number
+from andrea_plugins.policies.estimates import log_total, unit
+from andrea_plugins.policies.exp3 import Exp3, LogWeights, exponents, same_total
 
 
 @attrs.frozen
-class Exp3S:
+class Exp3S(Exp3):
     """Propose p = (1 - gamma) w / sum w + gamma / K over the K active sources, as `exp3` does.
 
     Source: EXP3.S (Auer, Cesa-Bianchi, Freund, Schapire 2002, figure 3): w_i <- w_i exp(gamma x_i / (K p_i)) plus
@@ -24,26 +23,10 @@ class Exp3S:
     source excluded.
     """
 
-    gamma: float = number(default=0.1, above=0, at_most=1)
     alpha: float = number(default=3e-4, above=0, at_most=1)
-    low: float = number(default=-1.0, at_least=-1e100, at_most=1e100)
-    high: float = number(default=1.0, at_least=-1e100, at_most=1e100)
-    needs: ClassVar[frozenset[str]] = frozenset()
     traits: ClassVar[PolicyTraits] = PolicyTraits(
         reward=(-1.0, 1.0), pull="mixed", unseen="drifts to the mean; a barred one keeps its part of the total"
     )
-
-    def __attrs_post_init__(self) -> None:
-        """Raise ValueError unless low < high."""
-        ordered(self.low, self.high)
-
-    def start(self, sources: Sources) -> LogWeights:
-        """Return equal weights."""
-        return LogWeights(np.zeros(len(sources)))
-
-    def propose(self, state: LogWeights, moment: Moment, rng: np.random.Generator) -> Vector:
-        """Return EXP3.S's distribution (K,) over the active sources."""
-        return smoothed(softmax(state.values, moment.active), self.gamma, moment.active)
 
     def update(self, state: LogWeights, outcome: Outcome) -> LogWeights:
         """Return the weights after the phase."""
