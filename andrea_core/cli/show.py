@@ -125,10 +125,8 @@ def memory(loaded: "Loaded") -> list[str]:
     scenario, free = loaded.scenario, free_memory()
     shape, optimizer, rows = scenario.model.resolve(), scenario.optimizer, scenario.sampler.rows
     found = predicted(shape, optimizer, vocabulary(loaded), rows)
-    kept = found.weights + found.optimiser
-    beside = [f"batch {2 * 8 * rows * shape.context / 1024:,.0f} KiB", f"checkpoint buffers {shown(kept)}"]
-    if optimizer.spike.action == "rewind":
-        beside.append(f"the beginning of a phase, to rewind to, {shown(kept)}")
+    buffers = predicted(shape, optimizer, vocabulary(loaded), rows, copies=True).copies
+    beside = [f"batch {2 * 8 * rows * shape.context / 1024:,.0f} KiB", f"checkpoint buffers {shown(buffers)}"]
     here = "" if free is None else f"; {shown(free)} are free here"
     return [f"memory of a step, predicted: {found}", f"  and beside it: {', '.join(beside)}{here}"]
 
