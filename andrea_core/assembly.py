@@ -1,17 +1,15 @@
 """Builds a run out of its parts, new or resumed: folder, corpus, streams, trainer, probes, record."""
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from andrea_core.data.sampler import Sampler
-from andrea_core.data.stream import PackedStream
 from andrea_core.errors import RunError
 from andrea_core.fitting import initial_weights, machine, refuse_too_large
 from andrea_core.opening import observers_of
+from andrea_core.parts import Parts, or_alone, parts_of
 from andrea_core.pivots import Pivots
 from andrea_core.plan import Plan
 from andrea_core.progress import Progress
@@ -22,7 +20,7 @@ from andrea_core.saving import Saver, keep_of
 from andrea_core.scenario import Loaded, Scenario, load_resolved
 from andrea_core.together import Bystander, Silence, by_first
 from andrea_core.unchanged import refuse_other_plugins, refuse_other_reading, refuse_other_text
-from andrea_core.values import Sources, Stage
+from andrea_core.values import Stage
 
 if TYPE_CHECKING:
     from andrea_core.data.corpus import Corpus
@@ -44,21 +42,35 @@ def new_run(
 ) -> "Experiment":
     """Return a run that is ready for step 0, in its new folder, which of several ranks the first makes.
 
-    Everything that can be wrong is looked at before the folder is made: the plan, the corpus, the model.
+    Everything that can be wrong is looked at before the folder is made: the plan, the corpus, the model, and the state
+    that every component starts with. When it cannot begin after all, the folder goes again.
     """
-    ranks = _or_alone(ranks)
+    ranks = or_alone(ranks)
     Plan.of(loaded).check()
     ranks.rows(loaded.scenario.sampler.rows)
     corpus = ranks.in_turn(lambda: corpus_for(loaded.scenario, progress.note))
     initial = initial_weights(loaded.scenario, corpus.tokenizer.vocabulary)
     device, used = machine(device, threads)
     refuse_too_large(loaded.scenario, corpus.tokenizer.vocabulary, device, ranks)
-    path = out or Path("runs") / new_name(loaded.scenario.name)
-    folder = by_first(ranks, lambda: create_folder(path, loaded, corpus, device, used))
-    experiment = assemble(loaded, folder, corpus, progress, device, ranks)
+    parts = parts_of(loaded, corpus, device, ranks)
     if initial is not None:
-        experiment.trainer.load_model(initial)
-    return experiment
+        parts.trainer.load_model(initial)
+    path = out or Path("runs") / new_name(loaded.scenario.name)
+    there = path.exists()
+    folder = by_first(ranks, lambda: create_folder(path, loaded, corpus, device, used))
+    with gone_after_failure(folder, there=there or not ranks.first):
+        return assemble(parts, folder, progress)
+
+
+@contextmanager
+def gone_after_failure(folder: RunFolder, *, there: bool) -> Iterator[None]:
+    """Let a new run's folder go when an error comes up: what was there before keeps its place, without a record."""
+    try:
+        yield
+    except BaseException:
+        remove(folder.store if there else folder.path)
+        folder.release()
+        raise
 
 
 def create_folder(path: Path, loaded: Loaded, corpus: "Corpus", device: str, threads: int, **more: Any) -> RunFolder:
@@ -85,7 +97,7 @@ def resumed_run(
 
     Raises RunError when the scenario, a plugin, the corpus or the tokenizer is not what the run was started with.
     """
-    ranks = _or_alone(ranks)
+    ranks = or_alone(ranks)
     folder = by_first(ranks, lambda: RunFolder.open(path))
     try:
         facts = folder.facts()
@@ -104,7 +116,7 @@ def resumed_run(
         corpus = ranks.in_turn(lambda: corpus_for(loaded.scenario, progress.note))
         refuse_other_text(facts, corpus)
         used, _ = machine(device or facts["device"], facts["threads"])
-        return assemble(loaded, folder, corpus, progress, used, ranks), step
+        return assemble(parts_of(loaded, corpus, used, ranks), folder, progress), step
     except BaseException:
         folder.release()
         raise
@@ -117,74 +129,29 @@ def corpus_of(path: Path) -> "Corpus":
     return corpus
 
 
-def assemble(
-    loaded: Loaded,
-    folder: RunFolder,
-    corpus: "Corpus",
-    progress: Progress,
-    device: str,
-    ranks: "Ranks | None" = None,
-) -> "Experiment":
-    """Return the experiment of a scenario in a folder, ready for its first step; of several ranks, this one's."""
+def assemble(parts: Parts, folder: RunFolder, progress: Progress) -> "Experiment":
+    """Return the experiment of a run's parts in its folder, ready for its first step; of several ranks, this one's."""
     from andrea_core.experiment import Experiment
-    from andrea_core.looking import Looker, needs_of
-    from andrea_core.model.course import Course
-    from andrea_core.model.gradients import GradientMeter
-    from andrea_core.model.trainer import Trainer
-    from andrea_core.model.view import ModelView
-    from andrea_core.phase import Director
     from andrea_core.record import Record
 
-    scenario, ranks = loaded.scenario, _or_alone(ranks)
-    shape, needs = scenario.model.resolve(), needs_of(scenario)
-    streams = _streams(scenario, corpus, shape.context)
-    sources = Sources(tuple(scenario.sources), np.array([stream.epoch_tokens for stream in streams]))
-    director = Director.of(loaded, sources, Sampler(scenario.sampler, streams))
-    trainer = Trainer(
-        shape,
-        scenario.optimizer,
-        vocabulary=corpus.tokenizer.vocabulary,
-        rows=scenario.sampler.rows,
-        total_steps=scenario.run.steps,
-        seed=scenario.seed,
-        device=device,
-        loss_after="loss_after" in needs,
-        ranks=ranks,
-        parallel=scenario.run.parallel,
-    )
-    seen = trainer.held.viewed
-    meter = GradientMeter(seen, corpus, scenario.seed) if "source_gradients" in needs else None
-    course = Course(trainer, Plan.of(loaded).open_sources() if scenario.probes else {})
-    known = None if trainer.held.parted else course  # one rank alone cannot put the optimiser's parts together
-    looker = Looker(
-        director,
-        lambda step, stage, outcome: ModelView(seen, corpus, step, known, stage, outcome),
-        trainer,
-        meter,
-    )
-    writer = Writer()
-    recorder = _recorder(loaded, folder, corpus, sources, progress, writer) if ranks.first else Silence()
+    loaded, ranks, director, looker = parts.loaded, parts.trainer.ranks, parts.director, parts.looker
+    scenario, sources, writer = loaded.scenario, director.sources, Writer()
+    recorder = _recorder(parts, folder, progress, writer) if ranks.first else Silence()
     opened = observers_of(scenario, loaded.catalogue, folder, sources) if ranks.first else []
-    record = Record(recorder, director, progress, looker.groups(), opened, scenario.sampler.rows * shape.context)
+    tokens = scenario.sampler.rows * parts.trainer.shape.context
+    record = Record(recorder, director, progress, looker.groups(), opened, tokens)
     gc.freeze()  # what exists now lives as long as the run; the collector need not look at it again
     saver = (Saver if ranks.first else Bystander)(
         folder, recorder, writer, keep_of(scenario.run, first_step(folder.path))
     )
     pivots = Pivots.of(folder.path, loaded)
-    return Experiment(folder, director, trainer, looker, record, progress, saver, pivots, director.start())
+    return Experiment(folder, director, parts.trainer, looker, record, progress, saver, pivots, parts.state)
 
 
-def _or_alone(ranks: "Ranks | None") -> "Ranks":
-    from andrea_core.model.ranks import ALONE
-
-    return ranks or ALONE
-
-
-def _recorder(
-    loaded: Loaded, folder: RunFolder, corpus: "Corpus", sources: Sources, progress: Progress, writer: Writer
-) -> "Recorder":
+def _recorder(parts: Parts, folder: RunFolder, progress: Progress, writer: Writer) -> "Recorder":
     from andrea_core.runs.recorder import Recorder
 
+    loaded, sources = parts.loaded, parts.director.sources
     scenario = loaded.scenario
     attributes = {
         "sources": list(sources.names),
@@ -194,7 +161,7 @@ def _recorder(
         "context": scenario.model.resolve().context,
         "total_steps": scenario.run.steps,
         "stages": _stages(Plan.of(loaded).stages, folder.facts().get("parent")),
-        "order0": [source.order0 for source in corpus.sources],
+        "order0": [source.order0 for source in parts.corpus.sources],
         "epoch_tokens": sources.tokens.tolist(),
     }
     return Recorder(folder.store, attributes, every_seconds=30.0 if progress.watched else None, writer=writer)
@@ -218,21 +185,6 @@ def corpus_for(scenario: Scenario, say: Say) -> "Corpus":
     from andrea_core.data.corpus import prepare
 
     return prepare(scenario.sources, scenario.tokenizer, report=say)
-
-
-def _streams(scenario: Scenario, corpus: "Corpus", context: int) -> list[PackedStream]:
-    separator = corpus.tokenizer.separator
-    return [
-        PackedStream(
-            source.name,
-            source.train.tokens,
-            source.train.offsets,
-            separator=separator,
-            context=context,
-            seed=scenario.seed,
-        )
-        for source in corpus.sources
-    ]
 
 
 def _clear(folder: RunFolder) -> None:

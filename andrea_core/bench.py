@@ -95,7 +95,7 @@ def flops_per_token(shape: ModelShape, vocabulary: int) -> int:
 def measure(loaded: Loaded, folder: Path, steps: int, *, device: str, threads: int | None) -> Speed:
     """Train about `steps` steps in `folder` and return the speed, the first phase left out.
 
-    Raises RunError when all of it was one phase.
+    Raises RunError, before the first step, when all of it would be one phase.
     """
     from andrea_core.assembly import new_run
     from andrea_core.experiment import Interrupted
@@ -105,6 +105,7 @@ def measure(loaded: Loaded, folder: Path, steps: int, *, device: str, threads: i
     experiment = new_run(loaded, folder, progress, device=device, threads=threads)
     progress.stop = experiment.ask_to_stop
     try:
+        _refuse_one_phase(steps, experiment.director.decide(experiment.state).steps, experiment.total)
         experiment.run()
     except Interrupted:
         pass
@@ -113,7 +114,7 @@ def measure(loaded: Loaded, folder: Path, steps: int, *, device: str, threads: i
     phases = open_run(folder).phases
     seconds, taken = np.asarray(phases["seconds"])[1:].sum(0), int(np.asarray(phases["steps"])[1:].sum())
     if not taken:
-        raise RunError(f"{steps} steps are a single phase; measure more with --steps")
+        raise RunError("a probe stopped the run in its first phase, which is not measured; leave the probe out")
     trainer = experiment.trainer
     tokens = taken * trainer.rows * trainer.shape.context
     accounts = dict(zip(ACCOUNTS, seconds.tolist(), strict=True))
@@ -123,6 +124,16 @@ def measure(loaded: Loaded, folder: Path, steps: int, *, device: str, threads: i
     return Speed(
         taken, tokens / accounts["model"], tokens / sum(accounts.values()), shares, operations, peak, denominator
     )
+
+
+def _refuse_one_phase(steps: int, first: int, total: int) -> None:
+    """Raise RunError, naming the smallest number that is allowed, when no phase would be left to measure."""
+    if total <= first:
+        raise RunError(f"the run's {total} steps are a single phase, which only warms up; set run.steps to more")
+    if steps <= first:
+        raise RunError(
+            f"--steps must be at least {first + 1}, got {steps}: the first phase, {first} steps, only warms up"
+        )
 
 
 def peak_of(device: str, bfloat16: bool) -> tuple[float | None, str]:

@@ -6,6 +6,9 @@ from typing import Any
 class AndreaError(Exception):
     """Base of all errors that are the user's to mend; the command line prints it without a traceback and exits 2."""
 
+    told = False
+    """Whether another process of the same run says it: this one ends without a word."""
+
 
 class ScenarioError(AndreaError):
     """A scenario that does not parse, does not fit together, or asks for what is not there."""

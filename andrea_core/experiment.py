@@ -146,6 +146,7 @@ class Experiment:
             with self.watch.on("model"):
                 weights = (factors[phase.plan.source[offset]],) if scenario.objective else ()
                 self.trainer.step(tokens[:, :-1], tokens[:, 1:], *weights)
+                self.watch.steps += 1
             self.progress.stepped(self.trainer.steps_done)
             asked = self.trainer.ranks.largest(self._asked)  # of any rank: all stop after the same step
             if asked:

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from andrea_core.assembly import assemble, corpus_for, create_folder
+from andrea_core.assembly import assemble, corpus_for, create_folder, gone_after_failure
 from andrea_core.carrying import carried
 from andrea_core.errors import RunError, ScenarioError
-from andrea_core.fitting import machine
+from andrea_core.fitting import machine, refuse_too_large
 from andrea_core.layers import Layers
+from andrea_core.parts import or_alone, parts_of
 from andrea_core.pivots import Pivots, refuse_infeasible
 from andrea_core.plugins import Catalogue
 from andrea_core.progress import Progress
 from andrea_core.runs.checkpoint import CheckpointFolder
-from andrea_core.runs.files import disk_errors, remove
+from andrea_core.runs.files import disk_errors
 from andrea_core.runs.folder import SCENARIO, STORE, new_name, read_facts, require_run
 from andrea_core.saving import restore
 from andrea_core.scenario import Loaded, Scenario, load_resolved, loaded as checked
@@ -52,6 +53,7 @@ def forked_run(
     corpus = corpus_for(loaded.scenario, progress.note)
     _refuse_uncarried(parent, [*other_text(facts, corpus), *_other_shape(was.scenario, loaded.scenario)])
     device, threads = machine(device, threads or int(facts["threads"]))
+    refuse_too_large(loaded.scenario, corpus.tokenizer.vocabulary, device, or_alone(None))
     link = {
         "path": str(parent.resolve()),
         "name": was.scenario.name,
@@ -60,26 +62,24 @@ def forked_run(
         "stages": _attributes(parent).get("stages", []),
     }
     path = out or Path("runs") / new_name(loaded.scenario.name)
+    before, after = parts_of(_unobserved(was), corpus, device), parts_of(loaded, corpus, device)
+    there = path.exists()
     folder = create_folder(path, loaded, corpus, device, threads, parent=link)
-    try:
+    with gone_after_failure(folder, there=there):
         with disk_errors(str(folder.store)):
             shutil.copytree(parent / STORE, folder.store)
-        old = assemble(_unobserved(was), folder, corpus, Progress(), device)
+        old = assemble(before, folder, Progress())
         old.pivots = Pivots.of(parent, was)
         old.state = restore(CheckpointFolder(parent / "checkpoints"), step, old.state, old.trainer, old.record.recorder)
         _close_phase(old, other_plugins(facts, was.catalogue), parent)
         tensors, recorded = old.trainer.state(), old.record.recorder.state()
-        new = assemble(loaded, folder, corpus, progress, device)
+        new = assemble(after, folder, progress)
         new.trainer.load(*tensors)
         new.record.recorder.restore(recorded)
         new.state, fresh = carried(old.state, old.director, new.director)
         new.begun = True
         afresh = f"; afresh: {', '.join(fresh)}" if fresh else ""
         new.record.event(step, "fork", f"goes on from step {step} of the run {was.scenario.name!r}{afresh}")
-    except BaseException:
-        remove(folder.store)
-        folder.release()
-        raise
     return new, step
 
 

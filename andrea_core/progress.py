@@ -7,7 +7,10 @@ from andrea_core.values import Vector
 
 @attrs.frozen(eq=False)
 class PhaseReport:
-    """A finished phase, for display: losses in nats a token, `weights` (K,)."""
+    """A finished phase, for display: losses in nats a token, `weights` (K,).
+
+    Speed and time left are NaN where this process has taken no step yet.
+    """
 
     step: int
     total: int

@@ -1,5 +1,6 @@
 """What a run writes down: the rows of its tables, and what observers and the display are told."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -66,7 +67,7 @@ class Record:
         norms = losses.grad_norm.astype(np.float32)
         columns = {"loss": losses.loss, "lr": losses.lr, "grad_norm": norms, "tokens": tokens}
         self.recorder["steps"].extend(columns | shown_by_step(outcome.observation))
-        seconds = watch.read()
+        taken, seconds = watch.steps, watch.read()
         if not len(self.recorder["phases"]):
             for name in ACCOUNTS:
                 self.recorder.code("phases", "seconds", name)
@@ -74,7 +75,7 @@ class Record:
         self.recorder["phases/notes"].append(dict(phase.landed.proposal.notes))
         for kind, text in events:
             self.event(before.step, kind, text)
-        self._seconds, self._steps = self._seconds + float(seconds.sum()), self._steps + phase.steps
+        self._seconds, self._steps = self._seconds + float(seconds.sum()), self._steps + taken
         self.recorder.tick()
         self._tell(before, after, phase, losses, outcome)
 
@@ -115,8 +116,8 @@ class Record:
             self.progress.note(f"step {step}: {text}")
 
     def report(self, before: State, after: State, phase: Phase, losses: Losses, total: int) -> PhaseReport:
-        """Return what the display shows of a phase; rates are means over what this process trained."""
-        rate = self._seconds / max(self._steps, 1)
+        """Return what the display shows of a phase; rates are means over what this process trained, NaN before that."""
+        rate = self._seconds / self._steps if self._steps else math.nan
         return PhaseReport(
             step=after.step,
             total=total,
@@ -125,7 +126,7 @@ class Record:
             stage=phase.stage.name,
             policy=phase.policy,
             loss=float(losses.loss.mean()),
-            tokens_per_second=self.tokens_per_step / max(rate, 1e-9),
+            tokens_per_second=self.tokens_per_step / rate if rate else math.inf,
             seconds_left=rate * (total - after.step),
             weights=phase.landed.weights,
         )

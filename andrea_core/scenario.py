@@ -24,7 +24,7 @@ from andrea_core.data.tokenizer import TokenizerSettings
 from andrea_core.errors import ScenarioError
 from andrea_core.fields import factors_by_source, one_of, positive, span
 from andrea_core.layers import Tree, read_layers
-from andrea_core.model.settings import ModelSettings, OptimizerSettings
+from andrea_core.model.settings import NO_PARTED_MUON, ModelSettings, OptimizerSettings
 from andrea_core.names import has_unprintable, refuse_folder_name, refuse_source_name
 from andrea_core.overrides import Override, apply_override, overrides, with_overrides
 from andrea_core.plugins import Catalogue
@@ -197,6 +197,8 @@ def _check(scenario: Scenario, origin: Callable[[Sequence[str]], str]) -> None:
         wrong.append(
             Problem(("run", "keep_best"), 'needs a probe that measures held-out loss: add [[probes]] use = "heldout"')
         )
+    if scenario.run.parallel == "fsdp" and scenario.optimizer.use == "muon":
+        wrong.append(Problem(("run", "parallel"), NO_PARTED_MUON))
     for path, name in named_sources(scenario):
         if name not in scenario.sources:
             wrong.append(Problem(path, f"there is no source {name!r}{nearest(name, scenario.sources)}"))

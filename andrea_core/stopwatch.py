@@ -1,4 +1,4 @@
-"""Where wall time goes: each stretch of the loop is booked to one account."""
+"""Where wall time goes: each stretch of the loop is booked to one account; and the steps that it went to."""
 
 import time
 from collections.abc import Iterator
@@ -12,9 +12,10 @@ ACCOUNTS = ("data", "model", "policy", "recording", "probes")
 
 
 class Stopwatch:
-    """Seconds by account since the last reading."""
+    """Seconds by account since the last reading, and the steps taken meanwhile; those that a resume found are none."""
 
     def __init__(self) -> None:
+        self.steps = 0
         self._seconds = dict.fromkeys(ACCOUNTS, 0.0)
 
     @contextmanager
@@ -29,5 +30,5 @@ class Stopwatch:
     def read(self) -> Vector:
         """Return the seconds of each account, (5,), and start again from 0."""
         seconds = np.array([self._seconds[account] for account in ACCOUNTS])
-        self._seconds = dict.fromkeys(ACCOUNTS, 0.0)
+        self._seconds, self.steps = dict.fromkeys(ACCOUNTS, 0.0), 0
         return seconds

@@ -9,6 +9,7 @@ from andrea_core.cli import main
 from andrea_core.cli.bench import shown
 from andrea_core.errors import RunError
 from andrea_core.model.settings import PRESETS
+from andrea_core.model.trainer import Trainer
 from andrea_core.scenario import load
 
 
@@ -34,9 +35,34 @@ def test_without_a_scenario_it_measures_one_of_its_own(capsys, monkeypatch, tmp_
     assert capsys.readouterr().out.startswith("steps      40\n")
 
 
-def test_one_phase_alone_is_refused(tiny, tmp_path):
-    with pytest.raises(RunError, match="1 steps are a single phase; measure more with --steps"):
-        measure(load(tiny), tmp_path / "run", 1, device="cpu", threads=1)
+def untrained(self, *_):
+    raise AssertionError("a step was taken")
+
+
+@pytest.mark.parametrize("steps", [1, 19, 20])
+def test_one_phase_alone_is_refused_before_the_first_step_with_the_smallest_number(tiny, tmp_path, monkeypatch, steps):
+    monkeypatch.setattr(Trainer, "step", untrained)
+    scenario = load(tiny, settings=["phases={ use = 'fixed', steps = 20 }", "curriculum={ use = 'static' }"])
+    with pytest.raises(RunError, match=f"--steps must be at least 21, got {steps}: the first phase, 20 steps, only"):
+        measure(scenario, tmp_path / "run", steps, device="cpu", threads=1)
+
+
+def test_a_run_of_one_phase_is_refused_before_the_first_step(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(Trainer, "step", untrained)
+    scenario = load(
+        tiny, settings=["run.steps=20", "phases={ use = 'fixed', steps = 20 }", "curriculum={ use = 'static' }"]
+    )
+    with pytest.raises(RunError, match=r"the run's 20 steps are a single phase, which only warms up; set run.steps"):
+        measure(scenario, tmp_path / "run", 100, device="cpu", threads=1)
+
+
+def test_the_smallest_number_that_is_named_is_allowed(tiny, tmp_path):
+    scenario = load(tiny)
+    with pytest.raises(RunError, match="--steps must be at least") as refused:
+        measure(scenario, tmp_path / "few", 1, device="cpu", threads=1)
+    least = int(re.search(r"at least (\d+)", str(refused.value))[1])
+
+    assert measure(scenario, tmp_path / "run", least, device="cpu", threads=1).steps > 0
 
 
 def test_operations_are_those_of_every_product_forward_and_twice_backward():

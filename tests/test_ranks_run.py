@@ -50,6 +50,45 @@ def test_a_rank_that_fails_ends_the_other_with_its_message_and_leaves_a_run_to_g
     assert (tmp_path / "run" / "checkpoints").is_dir()
 
 
+FAULTY = """
+import attrs
+from andrea_core import hookimpl
+
+@attrs.frozen
+class Faulty:
+    needs = frozenset()
+    def start(self, sources): return 0
+    def propose(self, state, moment, rng):
+        if moment.phase == 2:
+            raise ValueError("out of ideas")
+        return moment.region.centre()
+    def update(self, state, outcome): return state
+
+@hookimpl
+def andrea_policies(): return {"faulty": Faulty}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["--set", "policy.step=5"], "error: --set: policy.step: unknown key 'step'; there is faces"),
+        (["--set", "sampler.rows=3"], "error: 2 ranks cannot share the 3 rows of a step equally"),
+        (["--set", "policy={ use = 'faulty' }"], "error: the policy 'faulty' "),
+    ],
+)
+def test_a_fault_of_the_scenario_is_said_once_whatever_the_number_of_ranks(tiny, tmp_path, settings, message):
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    plugin = ["--plugin", tmp_path / "faulty.py"]
+    done = ranks(2, "run", tiny, "--out", tmp_path / "run", *SETTINGS, *plugin, *settings)
+    said = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+
+    assert len(said) == 1, done.stderr
+    assert said[0].startswith(message)
+    assert "exitcode  : 2" in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 def test_runs_killed_and_resumed_by_two_one_and_two_ranks_take_the_course_of_one(tiny, tmp_path, parallel):

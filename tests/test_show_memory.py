@@ -35,12 +35,14 @@ def test_show_says_what_a_step_takes_and_what_is_held_beside_it(tiny, capfd):
     assert re.search(r"batch \d+ KiB, checkpoint buffers \d\.\d MiB; \d+\.\d [GM]iB are free here$", second)
 
 
-def test_a_phases_beginning_is_said_only_where_it_is_kept(tiny, capfd):
-    assert "to rewind to" not in memory_lines(capfd, tiny)[1]
-    assert (
-        "the beginning of a phase, to rewind to, "
-        in memory_lines(capfd, tiny, "--set", "optimizer.spike.action=rewind")[1]
-    )
+def test_a_phases_beginning_is_counted_where_it_is_kept_and_in_the_buffers(tiny, capfd):
+    first, second = memory_lines(capfd, tiny)
+    back, buffers = memory_lines(capfd, tiny, "--set", "optimizer.spike.action=rewind")
+    one, two = (float(re.search(r"buffers (\S+) MiB", line)[1]) for line in (second, buffers))
+
+    assert "rewind" not in first
+    assert f"rewind {one} MiB" in back
+    assert two == pytest.approx(2 * one, abs=0.1)
 
 
 def test_a_finished_run_shows_it_too(tiny, tmp_path, capfd):

@@ -14,6 +14,7 @@ from andrea_core import __version__
 from andrea_core.cli.arguments import refuse_undecodable
 from andrea_core.cli.cut_off import CutOff, hush, until_cut_off
 from andrea_core.errors import AndreaError
+from andrea_core.launched import speaks_for_all
 
 _COMMANDS = {
     "run": "andrea_core.cli.running:run",
@@ -122,10 +123,11 @@ def _answered(given: list[str]) -> int:
 def _expected(error: BaseException) -> int:
     """Say what a foreseen ending is, and return its exit code."""
     if isinstance(error, click.ClickException):
-        error.show()
+        if speaks_for_all():  # ranks were all given the same arguments
+            error.show()
         return BAD_INPUT
     if isinstance(error, AndreaError):
-        return _say(f"error: {error}", BAD_INPUT)
+        return BAD_INPUT if error.told else _say(f"error: {error}", BAD_INPUT)
     return _say("interrupted" if isinstance(error, KeyboardInterrupt) else "stopped", INTERRUPTED)
 
 

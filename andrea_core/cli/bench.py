@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from andrea_core.cli.arguments import THREADS
 from andrea_core.cli.running import load_scenario, shaping_options
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @shaping_options
 @click.option("--steps", type=click.IntRange(min=1), default=200, show_default=True, help="Steps to take, about.")
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), default="auto", show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads (default: PyTorch's choice).")
+@click.option("--threads", type=THREADS, metavar="N", help="CPU threads (default: PyTorch's choice).")
 def bench(scenario: Path | None, steps: int, device: str, threads: int | None, **options: Any) -> None:
     """Train SCENARIO for some steps, keep nothing, and print its speed; without one, a small model on random words.
 

@@ -31,8 +31,8 @@ class Plain(Progress):
         """Print the phase's line."""
         click.echo(
             f"step {report.step}/{report.total}  {report.stage}  phase {report.phase} {report.policy} "
-            f"({report.steps} steps)  loss {report.loss:.3f}  {report.tokens_per_second:,.0f} tok/s  "
-            f"{clock(report.seconds_left)} left  {heaviest(report.weights, self._sources)}"
+            f"({report.steps} steps)  loss {report.loss:.3f}  {speed(report)}"
+            f"{heaviest(report.weights, self._sources)}"
         )
 
     def note(self, text: str) -> None:
@@ -75,8 +75,7 @@ class Live(Progress):
 
     def phase_done(self, report: PhaseReport) -> None:
         """Take the phase's loss and rates."""
-        rate = f"{report.tokens_per_second:,.0f} tok/s"
-        self._last = f"loss {report.loss:.3f}  {rate}  {clock(report.seconds_left)} left  "
+        self._last = f"loss {report.loss:.3f}  {speed(report)}"
 
     def note(self, text: str) -> None:
         """Print a line above the two."""
@@ -104,6 +103,13 @@ def heaviest(weights: Vector, sources: tuple[str, ...], count: int = 3) -> str:
     """Return the heaviest sources with their weights."""
     order = np.argsort(-weights, kind="stable")[:count]
     return ", ".join(f"{sources[i]} {weights[i]:.2f}" for i in order if weights[i] > 0)
+
+
+def speed(report: PhaseReport) -> str:
+    """Return the speed and the time left, two blanks behind each; nothing where they are not known."""
+    if not np.isfinite(report.tokens_per_second):
+        return ""
+    return f"{report.tokens_per_second:,.0f} tok/s  {clock(report.seconds_left)} left  "
 
 
 def counted(count: int, what: str) -> str:

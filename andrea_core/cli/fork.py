@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from andrea_core.cli.arguments import THREADS
 from andrea_core.cli.running import (
     finish,
     folder_errors,
@@ -20,7 +21,7 @@ from andrea_core.cli.running import (
 @click.argument("parent", metavar="RUN@STEP")
 @scenario_options
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "mps"]), default="auto", show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads (default: as in RUN).")
+@click.option("--threads", type=THREADS, metavar="N", help="CPU threads (default: as in RUN).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The new run's own folder.")
 def fork(parent: str, device: str, threads: int | None, out: Path | None, **options: Any) -> int:
     """Go on from a checkpoint of RUN, a run's folder, under SCENARIO, as a new run.

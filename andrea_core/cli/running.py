@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from andrea_core.cli.arguments import THREADS
+from andrea_core.launched import several, speaks_for_all
 
 if TYPE_CHECKING:
     from andrea_core.experiment import Experiment
@@ -53,13 +54,14 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
     from andrea_core.cli.console import display
 
     refuse_optimised()
-    loaded = load_scenario(**options)
+    known = None if several() else load_scenario(**options)  # one alone is refused before torch is imported
     let_threads_sleep()
     from andrea_core.assembly import new_run
     from andrea_core.model.launch import joined
     from andrea_core.progress import Progress
 
     with joined() as ranks:
+        loaded = known or ranks.alike(lambda: load_scenario(**options))
         progress = display() if ranks.first else Progress()
         with folder_errors(out or Path("runs")):
             experiment = new_run(loaded, out, progress, device=device, threads=threads, ranks=ranks)
@@ -136,8 +138,10 @@ def refuse_several(command: str) -> None:
     """Raise RunError when torchrun has started a command that only one process can carry out."""
     from andrea_core.errors import RunError
 
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and "RANK" in os.environ:
-        raise RunError(f"`andrea {command}` is for one process; start `run` and `resume` with torchrun, nothing else")
+    if several():
+        error = RunError(f"`andrea {command}` is for one process; start `run` and `resume` with torchrun, nothing else")
+        error.told = not speaks_for_all()
+        raise error
 
 
 def refuse_optimised() -> None:
@@ -145,7 +149,9 @@ def refuse_optimised() -> None:
     from andrea_core.errors import RunError
 
     if sys.flags.optimize:
-        raise RunError("runs cannot be recorded under python -O; unset PYTHONOPTIMIZE, and start Python without -O")
+        error = RunError("runs cannot be recorded under python -O; unset PYTHONOPTIMIZE, and start Python without -O")
+        error.told = not speaks_for_all()
+        raise error
 
 
 @contextmanager

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def show(scenario: Path, toml: bool, **options: Any) -> None:
     """Print SCENARIO resolved, its digest, and what each stage will be.
 
-    SCENARIO may also be a run's folder; its checkpoints are then listed, with their size, and why each is kept.
+    SCENARIO may also be a run's folder: then it says how the run stands, and lists its checkpoints, with their size,
+    and why each is kept.
     """
     from andrea_core.plan import Plan
     from andrea_core.scenario import load_resolved
@@ -30,12 +31,19 @@ def show(scenario: Path, toml: bool, **options: Any) -> None:
         return
     plan = Plan.of(loaded)
     click.echo(f"# digest {loaded.digest}")
-    for line in [*outlook(loaded, plan), *(saved(scenario, loaded) if scenario.is_dir() else [])]:
+    for line in [*outlook(loaded, plan), *(state(scenario, loaded) if scenario.is_dir() else [])]:
         click.echo(f"# {line}")
     text = ignored_reward(loaded)
     if text is not None:
         click.echo(f"# note: {text}")
     plan.check()
+
+
+def state(folder: Path, loaded: "Loaded") -> list[str]:
+    """Return a line that says how a run stands, and a line for each of its checkpoints."""
+    from andrea_core.runs.status import status_of
+
+    return [f"status {status_of(folder, loaded.scenario.run.steps)}", *saved(folder, loaded)]
 
 
 def saved(folder: Path, loaded: "Loaded") -> list[str]:
@@ -125,10 +133,8 @@ def memory(loaded: "Loaded") -> list[str]:
     scenario, free = loaded.scenario, free_memory()
     shape, optimizer, rows = scenario.model.resolve(), scenario.optimizer, scenario.sampler.rows
     found = predicted(shape, optimizer, vocabulary(loaded), rows)
-    kept = found.weights + found.optimiser
-    beside = [f"batch {2 * 8 * rows * shape.context / 1024:,.0f} KiB", f"checkpoint buffers {shown(kept)}"]
-    if optimizer.spike.action == "rewind":
-        beside.append(f"the beginning of a phase, to rewind to, {shown(kept)}")
+    buffers = predicted(shape, optimizer, vocabulary(loaded), rows, copies=True).copies
+    beside = [f"batch {2 * 8 * rows * shape.context / 1024:,.0f} KiB", f"checkpoint buffers {shown(buffers)}"]
     here = "" if free is None else f"; {shown(free)} are free here"
     return [f"memory of a step, predicted: {found}", f"  and beside it: {', '.join(beside)}{here}"]
 

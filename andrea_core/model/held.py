@@ -9,7 +9,7 @@ from andrea_core.errors import RunError
 from andrea_core.model.gpt import GPT
 from andrea_core.model.precision import Forward
 from andrea_core.model.ranks import Ranks
-from andrea_core.model.settings import OptimizerSettings
+from andrea_core.model.settings import NO_PARTED_MUON, OptimizerSettings
 
 
 class Whole:
@@ -52,5 +52,5 @@ def held(model: GPT, settings: OptimizerSettings, forward: Forward, ranks: Ranks
     if parallel == "ddp":
         return Replicated(model, forward)
     if settings.use == "muon":
-        raise RunError('run.parallel = "fsdp" cannot train with Muon, which needs whole matrices; use "ddp" or AdamW')
+        raise RunError(f"run.parallel: {NO_PARTED_MUON}")
     return Sharded(model, forward, ranks)

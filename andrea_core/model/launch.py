@@ -16,15 +16,18 @@ from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
 from andrea_core.errors import AndreaError, RunError
+from andrea_core.launched import several, speaks_for_all
 from andrea_core.model.ranks import ALONE, OtherRank, Ranks, T, refuse_odd
 
 PATIENCE = timedelta(days=7)
 """How long ranks wait for each other: rank 0 may have a large corpus to read; one that dies is noticed at once."""
 
-HEARD_WITHIN = timedelta(seconds=10)
-"""How long a rank that has lost another one waits to hear why."""
+PARTED_WITHIN, HEARD_WITHIN, SAID_WITHIN = timedelta(seconds=10), timedelta(seconds=5), timedelta(seconds=15)
+"""How long ranks that are done wait for each other; how long rank 0, having lost another one, waits to hear why: a rank
+says so before it leaves; how long the others wait for what rank 0 says."""
 
-_FAILURE, _LEFT = "failure", "left"
+_FAILURE, _SAID, _LEFT = "failure", "said", "left"
+_GONE = "a rank is gone without a word (killed, or out of memory); resume from the newest checkpoint"
 
 
 class Group(Ranks):
@@ -82,55 +85,87 @@ class Group(Ranks):
         self.wait()
         with suppress(RuntimeError):  # the store goes with the last rank that needs it
             self._store.set(names[self.index], "")
-            self._store.wait(names, HEARD_WITHIN)
+            self._store.wait(names, PARTED_WITHIN)
+
+    def alike(self, make: Callable[[], T]) -> T:
+        """Return what `make` gives on this rank; where it raises AndreaError on any, all end with the first one's."""
+        made, error = list[T](), None
+        try:
+            made.append(make())
+        except AndreaError as refused:
+            error = refused
+        texts: list[Any] = [None] * self.size
+        dist.all_gather_object(texts, None if error is None else str(error))
+        wrong = [rank for rank, text in enumerate(texts) if text is not None]
+        if not wrong:
+            return made[0]
+        if error is not None and wrong[0] == self.index:
+            raise error
+        raise OtherRank(f"rank {wrong[0]} failed: {texts[wrong[0]]}")
+
+    def publish(self, error: Exception) -> None:
+        """Leave word of what this rank ends with, before it goes: the first of its own to fail is the one to blame."""
+        if not _from_the_wire(error):
+            with suppress(RuntimeError):  # the store's own process has gone
+                self._store.compare_set(_FAILURE, "", json.dumps([self.index, str(error) or type(error).__name__]))
+            if self.first:
+                self._say(self.index)
 
     def blamed(self, error: Exception) -> Exception:
-        """Return what this rank ends with: its own error where it is the first to fail, else OtherRank."""
-        if not _from_the_wire(error):
-            return self._told(str(error) or type(error).__name__) or error
-        heard = self._heard(HEARD_WITHIN)
-        if heard is not None:
-            return heard
-        text = "a rank is gone without a word (killed, or out of memory); resume from the newest checkpoint"
-        return self._told(text) or RunError(text)
+        """Return what this rank ends with after its `publish`, so that rank 0 has the one message of all ranks.
 
-    def _told(self, text: str) -> OtherRank | None:
-        """Publish why this rank ends; return the error of a rank that was faster."""
-        mine = json.dumps([self.index, text])
-        try:
-            won = self._store.compare_set(_FAILURE, "", mine).decode() == mine
-        except RuntimeError:  # the store's own process has gone
-            return None
-        return None if won else self._heard(HEARD_WITHIN)
+        Rank 0 says its own error, else the one of the rank that failed first. The others end without a word, but for
+        one with an error that nobody foresaw, whose traceback it alone has; and they say it when rank 0 cannot.
+        """
+        own = not _from_the_wire(error)
+        if self.first:
+            return error if own else self._first_failure(HEARD_WITHIN)
+        said = self._word(_SAID, SAID_WITHIN)
+        if said is None or (said == self.index and not isinstance(error, AndreaError)):
+            return error if own else self._first_failure(timedelta(milliseconds=1))
+        quiet = OtherRank("rank 0 says why")
+        quiet.told = True
+        return quiet
 
-    def _heard(self, within: timedelta) -> OtherRank | None:
-        """Return the failure that another rank has published, waiting a little; None when there is none."""
+    def _first_failure(self, within: timedelta) -> RunError:
+        """Return the failure that a rank has published, waiting a little; of rank 0, all hear whose it is."""
+        found = self._word(_FAILURE, within)
+        if self.first:
+            self._say(found[0] if found else self.index)
+        return OtherRank(f"rank {found[0]} failed: {found[1]}") if found else RunError(_GONE)
+
+    def _say(self, rank: int) -> None:
+        """Let the others know that rank 0 has the message, and which rank it blames."""
+        with suppress(RuntimeError):
+            self._store.set(_SAID, json.dumps(rank))
+
+    def _word(self, key: str, within: timedelta) -> Any:
+        """Return what a rank has left under a key, waiting a little; None when there is nothing."""
         try:
-            self._store.wait([_FAILURE], within)
-            rank, text = json.loads(self._store.get(_FAILURE))
+            self._store.wait([key], within)
+            return json.loads(self._store.get(key))
         except (RuntimeError, ValueError):
             return None
-        return OtherRank(f"rank {rank} failed: {text}")
 
 
 @contextmanager
 def joined() -> Iterator[Ranks]:
     """Give the ranks that torchrun has started, or ALONE; they leave together.
 
-    Raises what went wrong on the rank where it went wrong first, and OtherRank, which says it again, on the others.
+    Raises what went wrong on rank 0, which says it for all; on the others OtherRank, which is `told` already.
     """
-    size = int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
-    if size == 1:
+    if not several():
         yield ALONE
         return
-    group = _group(size)
+    group = _group(int(os.environ["WORLD_SIZE"]))
     try:
         yield group
         group.part()
     except Exception as error:
         _finish_undisturbed()
+        group.publish(error)
+        _leave(patiently=False)  # then those that wait for this one notice
         blamed = group.blamed(error)
-        _leave(patiently=False)
         if blamed is error:
             raise
         raise blamed from error
@@ -146,16 +181,23 @@ def _group(size: int) -> Group:
     neighbours = int(os.environ.get("LOCAL_WORLD_SIZE", size))
     backend = "cpu:gloo"
     if torch.cuda.is_available():
-        if local >= torch.cuda.device_count():
-            raise AndreaError(
-                f"rank {index} has no GPU of its own: this machine has {torch.cuda.device_count()}; "
-                f"start at most so many ranks, or hide the GPUs with CUDA_VISIBLE_DEVICES= to train on the CPU"
-            )
+        _refuse_few_gpus(torch.cuda.device_count(), neighbours)
         torch.cuda.set_device(local)
         backend = "cpu:gloo,cuda:nccl"
     store, _, _ = next(rendezvous("env://", index, size, timeout=PATIENCE))
     dist.init_process_group(backend, store=store, rank=index, world_size=size, timeout=PATIENCE)
     return Group(PrefixStore("andrea", store), index, size, local, neighbours)
+
+
+def _refuse_few_gpus(gpus: int, neighbours: int) -> None:
+    """Raise AndreaError on all ranks of a machine that has no GPU for each; the first of them says so."""
+    if neighbours > gpus:
+        error = AndreaError(
+            f"{neighbours} ranks need a GPU each, and this machine has {gpus}; "
+            "start at most so many ranks, or hide the GPUs with CUDA_VISIBLE_DEVICES= to train on the CPU"
+        )
+        error.told = not speaks_for_all()
+        raise error
 
 
 def _finish_undisturbed() -> None:

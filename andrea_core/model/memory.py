@@ -47,6 +47,8 @@ class Memory:
     activations: int
     logits: int
     workspace: int = WORKSPACE
+    rewind: int = 0
+    """The model and what the optimiser keeps as the phase found them, for a guard that goes back there."""
     copies: int = 0
     """What a checkpoint is copied to while it is written beside the loop, and a whole model for the probes of parts."""
 
@@ -73,7 +75,8 @@ def predicted(
     """Return what training of `rows` rows of the whole context takes at once, `micro_rows` of them if that is set.
 
     Of several `ranks`, it is what this one takes: its share of the rows; with "fsdp" its part of the tensors, and on
-    rank 0 a whole model to look at. `copies`: with the copies from which a checkpoint is written.
+    rank 0 a whole model to look at. `copies`: with the copies from which a checkpoint is written; one inside a phase
+    holds the phase's beginning too, where the spike guard keeps it to go back to.
     """
     size = 1 if ranks is None else ranks.size
     rows, parted = -(-rows // size), parallel == "fsdp" and size > 1
@@ -84,8 +87,11 @@ def predicted(
     activations = FLOAT * positions * shape.width * (shape.layers * (SAVED + 2 * dropouts) + OUTSIDE_LAYERS)
     logits = FLOAT * LOGITS_HELD * min(positions * padded, max(AT_ONCE, padded))
     kept, held = _kept(shape, optimizer, weights), size if parted else 1
-    copied = (weights + kept if copies else 0) + (weights if parted and ranks is not None and ranks.first else 0)
-    return Memory(-(-weights // held), -(-weights // held), -(-kept // held), activations, logits, WORKSPACE, copied)
+    border = weights + kept if optimizer.spike.action == "rewind" else 0
+    copied = weights + kept + border if copies else 0
+    copied += weights if parted and ranks is not None and ranks.first else 0
+    weights, kept, border = (-(-part // held) for part in (weights, kept, border))
+    return Memory(weights, weights, kept, activations, logits, WORKSPACE, border, copied)
 
 
 def free_memory() -> int | None:
@@ -100,6 +106,7 @@ def refuse_unfit(memory: Memory, free: int | None, where: str) -> None:
         raise RunError(
             f"a training step would take about {memory}, and {where} has {shown(free)} free; "
             "choose a smaller model, context or vocabulary, fewer sampler.rows, or optimizer.micro_rows"
+            + ('; optimizer.spike.action = "skip" keeps no copy to rewind to' if memory.rewind else "")
         )
 
 

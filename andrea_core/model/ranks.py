@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class OtherRank(RunError):  # noqa: N818 - the error itself is another rank's
-    """Another rank has failed, and says why; this one only ends."""
+    """Another rank has failed; this one only ends, and says why where it is rank 0 or rank 0 cannot."""
 
 
 class Ranks:
@@ -41,6 +41,10 @@ class Ranks:
 
     def share(self, make: Callable[[], T]) -> T:
         """Return what `make` gives on rank 0, where alone it is called."""
+        return make()
+
+    def alike(self, make: Callable[[], T]) -> T:
+        """Return what `make` gives on this rank; where it raises AndreaError on any, all end with the first one's."""
         return make()
 
     def largest(self, number: int) -> int:

@@ -48,6 +48,9 @@ class ModelShape:
 
 SCHEDULES = ("cosine", "wsd", "inverse_sqrt", "constant")
 
+NO_PARTED_MUON = '"fsdp" cannot train with Muon, which needs whole matrices; use run.parallel = "ddp", or AdamW'
+"""Why the two settings do not go together, whatever the number of ranks: a run may go on with another."""
+
 SIZES = ("layers", "heads", "width", "context")
 
 PRESETS = {

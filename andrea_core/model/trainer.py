@@ -81,6 +81,7 @@ class Trainer:
         """Start a new phase of at most `max_steps` steps; a longer one only costs a copy."""
         self._shown.begin(max_steps)
         if self.guard is not None and self.settings.spike.action == "rewind":
+            self._border = None  # an older one goes first: never are there two
             self._border = Border.of(self.model, self.optimizer, self.guard, self.device)
 
     def clear(self) -> None:

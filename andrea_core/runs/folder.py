@@ -21,7 +21,7 @@ from andrea_core.runs.soundness import RESTORE
 
 SCENARIO, STORE, FACTS, REPORT = "scenario.toml", "run.zarr", "run.json", "report.html"
 TOKENIZER, SAVES, PIVOTS = "tokenizer.json", "checkpoints.json", "pivots"
-_LOCK = ".lock"
+LOCK = ".lock"
 _MOST_THREADS = 1024
 
 
@@ -193,7 +193,7 @@ def _refuse_other_things(path: Path) -> None:
         return
     if not path.is_dir():
         raise RunError(f"{path} is a file; name another folder with --out")
-    if (path / FACTS).exists() or (path / _LOCK).exists():
+    if (path / FACTS).exists() or (path / LOCK).exists():
         return
     if any(path.iterdir()):
         raise RunError(f"{path} is not empty and holds no run; name another folder with --out")
@@ -204,7 +204,7 @@ def _refuse_other_run(folder: RunFolder, digest: str) -> None:
     path = folder.path
     if not (path / FACTS).is_file():
         rest = {entry.name for entry in path.iterdir() if not entry.name.endswith(".partial")}
-        if rest - {_LOCK, "checkpoints"} or folder.checkpoints.steps():
+        if rest - {LOCK, "checkpoints"} or folder.checkpoints.steps():
             raise RunError(f"{path} is not empty and holds no run; name another folder with --out")
         return
     refuse_simulated(path, "its record would be lost under a trained run")
@@ -220,7 +220,7 @@ def _refuse_other_run(folder: RunFolder, digest: str) -> None:
 
 def locked(path: Path) -> FileLock:
     """Return the lock of a folder, held; raises RunError when another process holds it, or it cannot be had."""
-    lock = FileLock(path / _LOCK)
+    lock = FileLock(path / LOCK)
     try:
         lock.acquire(blocking=False)
     except Timeout:
@@ -228,7 +228,7 @@ def locked(path: Path) -> FileLock:
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or error
         raise RunError(
-            f"{path / _LOCK}, which keeps a second process out of the run, cannot be opened ({reason}); "
+            f"{path / LOCK}, which keeps a second process out of the run, cannot be opened ({reason}); "
             "make the folder and this file writable for you, or copy the run to where they are"
         ) from error
     return lock
