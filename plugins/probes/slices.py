@@ -51,6 +51,7 @@ class Slices:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    arrays: ClassVar[tuple[str, ...]] = ("line", "plane", "places", "path", "shares", "eigenvalues")
     times: ClassVar[Timetable] = Timetable(at_end=True)
 
     directions: str = one_of("random", "path", "eigen", "last", default="random")
@@ -66,6 +67,11 @@ class Slices:
     def __attrs_post_init__(self) -> None:
         if self.points % 2 == 0:
             raise ValueError(f"points must be odd so that the grid includes 0, got {self.points}")
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what is one number."""
+        return ("nonfinite", "products") if self.directions == "eigen" else ("nonfinite",)
 
     def start(self, sources: Sources) -> Trail:
         """Return a trail without points."""
