@@ -51,7 +51,6 @@ class Slices:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    arrays: ClassVar[tuple[str, ...]] = ("line", "plane", "places", "path", "shares", "eigenvalues")
     times: ClassVar[Timetable] = Timetable(at_end=True)
 
     directions: str = one_of("random", "path", "eigen", "last", default="random")
@@ -72,6 +71,12 @@ class Slices:
     def measures(self) -> tuple[str, ...]:
         """The names of what is one number."""
         return ("nonfinite", "products") if self.directions == "eigen" else ("nonfinite",)
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The names of the arrays."""
+        drawn = ("line", "places", "plane") if self.plane else ("line", "places")
+        return (*drawn, *{"eigen": ("eigenvalues",), "path": ("path", "shares")}.get(self.directions, ()))
 
     def start(self, sources: Sources) -> Trail:
         """Return a trail without points."""
