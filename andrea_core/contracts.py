@@ -86,7 +86,10 @@ class Reacting(Protocol):
 
     @property
     def watches(self) -> frozenset[str]:
-        """The names of the probes that it reads; a scenario without one of them is refused."""
+        """The names of the probes that it reads; a scenario without one of them is refused.
+
+        Optional beside it: `reads`, the pairs of a probe and the measurement that is read, checked before a run starts.
+        """
 
     def possible(self, steps: int) -> Sequence[Stage]:
         """Return every stage of a run of `steps` steps in order, from its earliest beginning to its latest end."""
@@ -155,7 +158,9 @@ class Watching(Protocol):
 class Probe(Protocol[S]):
     """Looks at the model and touches nothing.
 
-    Optional: `times`, a Timetable, says when it looks where a scenario names no time; `group`, where its rows go.
+    Optional: `times`, a Timetable, says when it looks where a scenario names no time; `group`, where its rows go;
+    `measures`, the names (or patterns, `blocks_*`) of its measurements that are one number, or one a source, so that
+    a reward or a curriculum that watches another name is refused before a run starts.
     """
 
     @property

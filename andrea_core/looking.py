@@ -16,7 +16,7 @@ from andrea_core.plan import probe_names
 from andrea_core.rng import generator
 from andrea_core.scenario import ProbeSlot, Scenario
 from andrea_core.values import Findings, Gradients, Measurement, Observation, Outcome, Vector
-from andrea_core.watching import for_each_source
+from andrea_core.watching import for_each_source, with_missing
 
 if TYPE_CHECKING:
     from andrea_core.model.gradients import GradientMeter
@@ -85,7 +85,8 @@ class Looker:
             return state, Findings({}), None
         (name, measurement), there = wanted.watches, ended(state, phase)
         index = probe_names(self.director.scenario, self.director.catalogue).index(name)
-        if not due(self.director.scenario.probes[index], there.step, phase, total):
+        slot = self.director.scenario.probes[index]
+        if not due(slot, there.step, phase, total):
             return state, Findings({}), np.full(len(self.director.sources), np.nan)
         kept = [state.probes[index]]
 
@@ -95,7 +96,8 @@ class Looker:
 
         findings = self.trainer.ranks.share(looked)
         probes = (*state.probes[:index], kept[0], *state.probes[index + 1 :])
-        numbers_ = for_each_source(findings.measured[name], (name, measurement), len(self.director.sources))
+        found = with_missing(findings.measured[name], slot.component)
+        numbers_ = for_each_source(found, (name, measurement), len(self.director.sources))
         return attrs.evolve(state, probes=probes), findings, numbers_
 
     def look(

@@ -8,6 +8,7 @@ from numpy.random import Generator
 
 from andrea_core.data.sampler import PhasePlan, Sampler, SamplerState
 from andrea_core.guard import Blame, Landed, accusation, blaming, land, numbers, whole_steps
+from andrea_core.plan import slots_of
 from andrea_core.plugins import Catalogue
 from andrea_core.rng import generator
 from andrea_core.scenario import Loaded, Scenario
@@ -15,6 +16,7 @@ from andrea_core.simplex import Region
 from andrea_core.simplex.retiring import dropped
 from andrea_core.terrain import checked_stage, region_of
 from andrea_core.values import Context, Findings, Ledger, Moment, Observation, Outcome, Sources, Stage, Vector
+from andrea_core.watching import all_declared
 
 Event = tuple[str, str]
 
@@ -150,8 +152,9 @@ class Director:
 
     def advance(self, state: State, outcome: Outcome, findings: Findings) -> State:
         """Return the state with what the curriculum made of a phase and its probes."""
+        known = all_declared(findings, slots_of(self.scenario, self.catalogue))
         with blaming(self.blame("curricula", self.scenario.curriculum, state, state.stage)):
-            curriculum = self.scenario.curriculum.update(state.curriculum, outcome, findings)
+            curriculum = self.scenario.curriculum.update(state.curriculum, outcome, known)
         return attrs.evolve(state, curriculum=curriculum)
 
     def pivots(self, state: State, phase: Phase) -> bool:

@@ -9,12 +9,12 @@ from andrea_core.contracts import ConstraintSet, Reacting
 from andrea_core.errors import ScenarioError
 from andrea_core.guard import Blame, accusation, blaming
 from andrea_core.plugins import Catalogue
-from andrea_core.scenario import Loaded, Scenario
+from andrea_core.scenario import Loaded, ProbeSlot, Scenario
 from andrea_core.simplex import Region
 from andrea_core.spelling import nearest
 from andrea_core.terrain import checked_stage, region_of
 from andrea_core.values import Context, Ledger, Sources, Stage
-from andrea_core.watching import refuse_unwatched
+from andrea_core.watching import refuse_unseen, refuse_unwatched
 
 FAR = 2**62
 """A border beyond this lies after the end of any run: the stage lasts to the end."""
@@ -25,6 +25,11 @@ def probe_names(scenario: Scenario, catalogue: Catalogue) -> list[str]:
     names = [catalogue.name_of("probes", slot.component) for slot in scenario.probes]
     earlier = [names[:index].count(name) for index, name in enumerate(names)]
     return [name if not count else f"{name}-{count + 1}" for name, count in zip(names, earlier, strict=True)]
+
+
+def slots_of(scenario: Scenario, catalogue: Catalogue) -> dict[str, ProbeSlot]:
+    """Return the probes of a scenario by their names in the record."""
+    return dict(zip(probe_names(scenario, catalogue), scenario.probes, strict=True))
 
 
 @attrs.frozen
@@ -102,7 +107,11 @@ class Plan:
         return region_of(stage, everywhere, context, None, accuse)[0]
 
     def check(self) -> None:
-        """Look at every stage at its first and its last step; bounds may move in between. Raises InfeasibleRegion."""
+        """Look at every stage at its first and its last step; bounds may move in between. Raises InfeasibleRegion.
+
+        Raises ScenarioError where the reward or the curriculum watches what no probe measures in time.
+        """
+        refuse_unseen(self.scenario, slots_of(self.scenario, self.catalogue), len(self.stages))
         for stage in self.stages:
             for step in dict.fromkeys((stage.start, stage.until - 1)):
                 self.region(stage, step)

@@ -1,6 +1,7 @@
 """Settings to attrs classes and back: strict types, components by name, and every error with its place."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, get_origin
 
 import attrs
@@ -13,7 +14,7 @@ from andrea_core.plugins import KINDS, Catalogue
 from andrea_core.spelling import nearest, shown
 
 _KIND_OF = {protocol: kind for kind, protocol in KINDS.items()}
-SLOT = "andrea.slot"
+SLOT, BESIDE = "andrea.slot", "andrea_beside"
 
 
 @attrs.frozen
@@ -56,6 +57,7 @@ def problems(error: BaseException, path: tuple[str, ...] = (), cls: type | None 
         return found
     if isinstance(error, ForbiddenExtraKeysError):
         valid = [f.alias for f in attrs.fields(error.cl) if not f.metadata.get(SLOT)]
+        valid += getattr(error, BESIDE, ())
         return [
             Problem((*path, key), f"unknown key {key!r}{nearest(key, valid)}") for key in sorted(error.extra_fields)
         ]
@@ -173,7 +175,8 @@ def _slotted(made: Converter, data: Any, kind: Any) -> Any:
         raise TypeError(f"must be a table, got {shown(data)}")
     slot = next(field for field in attrs.fields(kind) if field.metadata.get(SLOT))
     own = {f.name: f for f in attrs.fields(kind) if f is not slot}
-    component = made.structure({key: value for key, value in data.items() if key not in own}, slot.type)
+    with _beside(own):
+        component = made.structure({key: value for key, value in data.items() if key not in own}, slot.type)
     values, wrong = {}, []
     for key, field in own.items():
         if key in data:
@@ -188,6 +191,18 @@ def _slotted(made: Converter, data: Any, kind: Any) -> Any:
         return kind(**{slot.name: component}, **values)
     except ValueError as error:
         raise ClassValidationError("wrong settings", [error], kind) from error
+
+
+@contextmanager
+def _beside(keys: Collection[str]) -> Iterator[None]:
+    """Let the message on an unknown key of a component know the keys that stand beside its own."""
+    try:
+        yield
+    except ClassValidationError as error:
+        for one in error.exceptions:
+            if isinstance(one, ForbiddenExtraKeysError):
+                setattr(one, BESIDE, tuple(keys))
+        raise
 
 
 def _flat(made: Converter, value: Any) -> Any:

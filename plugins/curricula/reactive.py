@@ -104,8 +104,15 @@ class Reactive:
     @property
     def watches(self) -> frozenset[str]:
         """The names of the probes that the rules read."""
-        named = [rule.probe for spec in self.stages if (rule := spec.plateau) is not None and rule.probe is not None]
-        return frozenset([*named, *(spec.probe.name for spec in self.stages if spec.probe is not None)])
+        return frozenset(name for name, _ in self.reads)
+
+    @property
+    def reads(self) -> frozenset[tuple[str, str]]:
+        """The probes that the rules read, each with its measurement."""
+        flat = ((one.probe, one.measurement) for spec in self.stages if (one := spec.plateau) is not None)
+        named = [(name, measurement) for name, measurement in flat if name is not None]
+        rules = (spec.probe for spec in self.stages if spec.probe is not None)
+        return frozenset([*named, *((rule.name, rule.measurement) for rule in rules)])
 
     def start(self, sources: Sources) -> Course:
         """Return the course at step 0."""

@@ -1,7 +1,7 @@
 """Adam's sharpness: the largest eigenvalue of the preconditioned Hessian, against the edge of Adam's stability."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
@@ -26,6 +26,8 @@ class AdamSharpness(Curved):
     statuses are those of `sharpness`. Also `missing` before the first step, and `unsupported` where a parameter is not
     Adam's. Departures: weight decay is left out of the threshold.
     """
+
+    measures: ClassVar[tuple[str, ...]] = ("largest", "ratio", "residual", "products")
 
     tolerance: float = positive(default=2e-3, at_most=0.5)
     products: int = number(default=60, at_least=1)

@@ -38,6 +38,19 @@ class Attention:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    measures: ClassVar[tuple[str, ...]] = ("random_overlap",)
+    arrays: ClassVar[tuple[str, ...]] = (
+        "entropy",
+        "entropy_unscaled",
+        "largest_score",
+        "sink",
+        "distance",
+        "score_rank",
+        "score_components",
+        "core_*",
+        "*_overlap",
+        "weights",
+    )
 
     prompt: str = PROMPT
     tokens: int = number(default=32, at_least=2, at_most=1024)

@@ -31,6 +31,8 @@ class Barrier:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    measures: ClassVar[tuple[str, ...]] = ("barrier_train", "place_train", "barrier_heldout", "place_heldout")
+    arrays: ClassVar[tuple[str, ...]] = ("line_train", "line_heldout")
 
     points: int = number(default=21, at_least=3, at_most=1001)
     tokens: int = number(default=1024, at_least=1)

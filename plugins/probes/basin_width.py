@@ -64,6 +64,15 @@ class BasinWidth:
     tokens: int = number(default=1024, at_least=1)
     side: str = one_of("train", "heldout", default="train")
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what is one number."""
+        scales = ("", "_scaled") if self.scaled else ("",)
+        widths = [f"width{scale}{kind}" for scale in scales for kind in ("", "_relative")]
+        traces = [f"trace{scale}" for scale in scales] if self.trace else []
+        walls = [name.replace("width", "wall") for name in widths] if self.trace else []
+        return ("loss", "products", *walls, *(f"{name}{end}" for name in (*widths, *traces) for end in ("", "_error")))
+
     def start(self, sources: Sources) -> None:
         """There is nothing to remember."""
 

@@ -37,6 +37,7 @@ class CriticalSharpness:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    measures: ClassVar[tuple[str, ...]] = ("critical", "ratio", "next", "heldout", "curvature", "products")
 
     tolerance: float = positive(default=1e-2, at_most=0.5)
     furthest: float = number(default=2.0**20, above=1)

@@ -29,6 +29,8 @@ class Embedding:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    measures: ClassVar[tuple[str, ...]] = ("norm_mean", "norm_sd", "norm_least", "norm_largest", "alignment")
+    arrays: ClassVar[tuple[str, ...]] = ("cosines",)
 
     words: tuple[str, ...] = WORDS
     nearest: int = number(default=5, at_least=1, at_most=100)

@@ -21,6 +21,7 @@ class Heldout:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    measures: ClassVar[tuple[str, ...]] = ("bits_per_byte",)
     group: ClassVar[str] = "eval"
 
     tokens: int = number(default=8192, at_least=1)

@@ -36,6 +36,8 @@ class Memorisation:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    measures: ClassVar[tuple[str, ...]] = ("extracted", "match", "extracted_heldout", "match_heldout", "excess")
+    arrays: ClassVar[tuple[str, ...]] = ("exposure",)
 
     windows: int = number(default=16, at_least=1)
     prefix: int = number(default=32, at_least=1)

@@ -38,6 +38,7 @@ class NoiseScale:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    measures: ClassVar[tuple[str, ...]] = ("signal", "noise", "scale", "scale_tokens")
 
     windows: int = number(default=32, at_least=2)
     small: int = number(default=2, at_least=1)

@@ -14,6 +14,8 @@ from andrea_plugins.probes.perturbing import flat_parameters, side_windows
 if TYPE_CHECKING:
     from andrea_core import ModelView
 
+MOVES = ("move", "move_a_step", "relative_move", "length", "displacement", "straightness", "turning")
+
 
 @attrs.frozen(eq=False)
 class Walked:
@@ -46,10 +48,16 @@ class Path:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    arrays: ClassVar[tuple[str, ...]] = ("sketch",)
 
     sketch: int = number(default=256, at_least=1, at_most=2**16)
     exact: int = number(default=20_000_000, at_least=0)
     tokens: int = number(default=0, at_least=0)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what is one number."""
+        return ("norm", "exactly", *MOVES, *(("descent",) if self.tokens else ()))
 
     def start(self, sources: Sources) -> Walked:
         """Return a path without points."""

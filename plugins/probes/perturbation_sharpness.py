@@ -53,6 +53,13 @@ class PerturbationSharpness:
     rows: int = number(default=8, at_least=1)
     side: str = one_of("train", "heldout", default="train")
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what is one number."""
+        kinds = ("sam", "average", *(("worst", "worst_box") if self.ascent else ()))
+        both = [f"{kind}{adaptive}" for kind in kinds for adaptive in ("", "_adaptive")]
+        return ("loss", "average_error", "average_adaptive_error", *both)
+
     def start(self, sources: Sources) -> None:
         """There is nothing to remember."""
 

@@ -53,6 +53,15 @@ class RewardAudit:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"outcome"})
+    measures: ClassVar[tuple[str, ...]] = (
+        "by_source",
+        "by_source_low",
+        "by_source_high",
+        "across",
+        "across_error",
+        "pairs",
+        "phases",
+    )
     times: ClassVar[Timetable] = Timetable(every=1, at_start=True)
 
     tokens: int = number(default=128, at_least=1)

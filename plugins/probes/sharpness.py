@@ -1,7 +1,7 @@
 """Sharpness: the largest and the smallest eigenvalues of the loss's Hessian, against what the learning rate bears."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
@@ -34,10 +34,18 @@ class Sharpness(Curved):
     Cost: about 12 products for lambda_1, each 2 to 3 gradients.
     """
 
+    arrays: ClassVar[tuple[str, ...]] = ("eigenvalues",)
+
     k: int = number(default=1, at_least=1, at_most=256)
     smallest: bool = True
     tolerance: float = positive(default=1e-2, at_most=0.5)
     products: int = number(default=60, at_least=1)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what is one number."""
+        always = ("loss", "largest", "ratio", "residual", "asymmetry", "products")
+        return (*always, "smallest") if self.smallest else always
 
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator

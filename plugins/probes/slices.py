@@ -67,6 +67,17 @@ class Slices:
         if self.points % 2 == 0:
             raise ValueError(f"points must be odd so that the grid includes 0, got {self.points}")
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what is one number."""
+        return ("nonfinite", "products") if self.directions == "eigen" else ("nonfinite",)
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The names of the arrays."""
+        drawn = ("line", "places", "plane") if self.plane else ("line", "places")
+        return (*drawn, *{"eigen": ("eigenvalues",), "path": ("path", "shares")}.get(self.directions, ()))
+
     def start(self, sources: Sources) -> Trail:
         """Return a trail without points."""
         return Trail(np.zeros((0, 0)))

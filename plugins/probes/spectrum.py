@@ -28,6 +28,17 @@ class Spectrum(Curved):
     """
 
     times: ClassVar[Timetable] = Timetable(at_end=True)
+    measures: ClassVar[tuple[str, ...]] = (
+        "low",
+        "high",
+        "negative",
+        "mean",
+        "mean_error",
+        "square",
+        "square_error",
+        "products",
+    )
+    arrays: ClassVar[tuple[str, ...]] = ("eigenvalue", "density")
 
     vectors: int = number(default=2, at_least=1, at_most=1000)
     steps: int = number(default=10, at_least=1, at_most=1000)

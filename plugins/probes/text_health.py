@@ -8,12 +8,13 @@ import attrs
 import numpy as np
 
 from andrea_core import Measurement, Sources, number
-from andrea_plugins.probes.coherence import coherence
+from andrea_plugins.probes.coherence import Coherence, coherence
 from andrea_plugins.probes.repetition import compression, longest_loop, recent_repetition, sequence_repetition
 
 if TYPE_CHECKING:
     from andrea_core import ModelView
 
+REPEATED = ("seq_rep_1", "seq_rep_2", "seq_rep_3", "seq_rep_4", "recent_rep", "loop", "loop_period", "compression")
 RECENT = 16  # words back in which a word counts as repeated
 
 
@@ -44,6 +45,12 @@ class TextHealth:
     floor: float = number(default=30.0, at_least=0, at_most=100)
     patience: int = number(default=5, at_least=0)
     greedy: bool = False
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what is one number."""
+        parts = [field.name for field in attrs.fields(Coherence)]
+        return ("score", *parts, *REPEATED, *(f"greedy_{name}" for name in REPEATED if self.greedy))
 
     def start(self, sources: Sources) -> int:
         """Return the number of low samples in a row: none yet."""

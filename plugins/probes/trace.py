@@ -12,6 +12,8 @@ from andrea_plugins.probes.curved import Curved, valued
 if TYPE_CHECKING:
     from andrea_core import Estimate, ModelView, Objective
 
+PARTS = ("tokens*", "positions*", "blocks_*", "norm*", "head*")
+
 
 @attrs.frozen
 class Trace(Curved):
@@ -28,6 +30,12 @@ class Trace(Curved):
     draws: int = number(default=6, at_least=2, at_most=10_000)
     method: str = one_of("hutchinson", "hutch++", default="hutchinson")
     products: int = number(default=10_000, at_least=1)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what is one number."""
+        always = ("loss", "trace", "trace_error", "products")
+        return (*always, *PARTS) if self.method == "hutchinson" else always
 
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator
