@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Measurement, Sources, Trained, Vector, number, positive
-from andrea_plugins.probes.cliff_series import Departure, Series, empty, expected, push, shifted, spiked
-from andrea_plugins.probes.cliff_verdict import Evidence, evidence, verdict
+from andrea_core import Integers, Measurement, Sources, Trained, Vector, number, positive
+from andrea_plugins.probes.cliff_documents import documents, persists
+from andrea_plugins.probes.cliff_series import Departure, Rule, Series, expected, push, spiked
+from andrea_plugins.probes.cliff_verdict import EARLIER, REPEATED, Evidence, evidence, verdict
 
 if TYPE_CHECKING:
     from andrea_core import ModelView
@@ -47,42 +48,84 @@ class Cliff:
     rows: int = number(default=3, at_least=1)
     limit: float = positive(default=4.0)
     spike: float = positive(default=8.0)
+    span: int = number(default=256, at_least=16)
     tokens: int = number(default=2048, at_least=1)
+
+    @property
+    def rule(self) -> Rule:
+        """What a level shift is."""
+        return Rule(self.limit, self.rows, self.recent, self.history, self.span)
 
     def start(self, sources: Sources) -> Series:
         """Return the empty series of the sources and of the batch, which is the last."""
-        return empty(len(sources) + 1, self.history + self.recent)
+        return self.rule.empty(len(sources) + 1)
 
     def measure(
         self, state: Series, view: "ModelView", rng: np.random.Generator
     ) -> tuple[Mapping[str, Measurement], Series]:
-        """Measure the gravest event of the phase just finished."""
+        """Measure the gravest event that was decided at the end of the phase just finished."""
         trained = view.trained
         if trained is None:
-            return _told(None, 0, view), state
-        after = Series(state.loss.copy(), state.step.copy(), state.position.copy())
-        judged = [self._judged(view, trained, event) for event in self.departures(after, trained)]
+            return _told(None, 0, 0, view), state
+        after = state.copy()
+        spikes = [event for event in self.departures(after, trained) if event.kind == "spike"]
+        judged = [(verdict(event, Evidence()), event, Evidence()) for event in spikes]
+        opened = np.flatnonzero(after.since >= 0).tolist()
+        judged += [one for index in opened if (one := self._judged(after, index, view, trained))]
         gravest = min(judged, key=lambda one: (GRAVITY.index(one[0]), -abs(one[1].z)), default=None)
-        return _told(gravest, len(judged), view), after
+        return _told(gravest, len(judged), int((after.since >= 0).sum()), view), after
 
     def departures(self, memory: Series, trained: Trained) -> list[Departure]:
         """Enter a phase's rows into the memory, in place, and return what departed."""
         found: list[Departure | None] = []
-        batch = len(memory.loss) - 1
+        batch, rule = len(memory.loss) - 1, self.rule
         for offset, losses in enumerate(trained.loss):
-            step, sources = trained.start + offset + 1, trained.source[offset].tolist()
-            off = np.array([loss - expected(memory, one) for loss, one in zip(losses, sources, strict=True)])
-            for loss, source, position in zip(losses, sources, trained.position[offset].tolist(), strict=True):
-                push(memory, source, float(loss), step, position)
-                found.append(shifted(memory, source, self.limit, self.rows, self.recent))
+            step, sources = trained.start + offset + 1, trained.source[offset]
+            off = np.array([loss - expected(memory, one, rule) for loss, one in zip(losses, sources, strict=True)])
+            for row in np.sort(np.unique(sources, return_index=True)[1]):
+                source, position = int(sources[row]), int(trained.position[offset, row])
+                found.append(rule.enter(memory, source, float(losses[row]), step, position))
             if np.isfinite(off).any():
                 push(memory, batch, _lower_median(off), step, -1)
-                found.append(spiked(memory, batch, self.spike, self.recent))
+                found.append(spiked(memory, batch, self.spike, rule))
         return [event for event in found if event is not None]
 
-    def _judged(self, view: "ModelView", trained: Trained, event: Departure) -> Judged:
-        known = evidence(view, trained, event, self.tokens) if event.positions else Evidence()
-        return verdict(event, known), event, known
+    def _judged(self, memory: Series, index: int, view: "ModelView", trained: Trained) -> Judged | None:
+        """Return the verdict on the level shift that a series is followed for, None while it cannot be told.
+
+        A memorised gully is told at once. Anything else must last over several documents; a fall of text trained
+        on again and again is judged anew after every phase, for it may yet be memorised. What is told is the
+        series' level from now on; what has passed, or cannot be told in time, is forgotten.
+        """
+        rule = self.rule
+        event, late = rule.followed(memory, index), rule.late(memory, index, trained.start + len(trained.loss))
+
+        def told(known: Evidence) -> Judged:
+            rule.settle(memory, index)
+            return verdict(event, known), event, known
+
+        known = self._evidence(memory, event, view, trained) if event.kind == "fall" else None
+        if known and verdict(event, known) == "memorised_gully":
+            return told(known)
+        lasting = persists(event, *_since(memory, event, view, trained))
+        if not lasting:
+            if late or lasting is False:
+                memory.since[index] = -1
+            return None
+        known = known or self._evidence(memory, event, view, trained)
+        pending = event.kind == "fall" and known.repeated >= REPEATED and verdict(event, known) != "learned"
+        return None if pending and not late else told(known)
+
+    def _evidence(self, memory: Series, event: Departure, view: "ModelView", trained: Trained) -> Evidence:
+        return evidence(view, trained, event, self.rule.before(memory, event.series, EARLIER), self.tokens)
+
+
+def _since(memory: Series, event: Departure, view: "ModelView", trained: Trained) -> tuple[Vector, Integers]:
+    """Return the losses of the entries from a shift's first on, and the numbers of their documents."""
+    entries = np.flatnonzero(memory.step[event.series] >= event.step)
+    positions = memory.position[event.series, entries]
+    numbers = documents(trained, event.series, positions, view.tokenizer.separator)
+    return memory.loss[event.series, entries], numbers
 
 
 def _lower_median(values: Vector) -> float:
@@ -91,11 +134,12 @@ def _lower_median(values: Vector) -> float:
     return float(known[len(known) // 2 - (len(known) % 2 == 0)])
 
 
-def _told(gravest: Judged | None, events: int, view: "ModelView") -> dict[str, Measurement]:
+def _told(gravest: Judged | None, events: int, followed: int, view: "ModelView") -> dict[str, Measurement]:
+    counts = {"events": Measurement(float(events)), "followed": Measurement(float(followed))}
     if gravest is None:
         texts = {name: Measurement("") for name in ("verdict", "source", "kind", "windows")}
         names = ("at", "z", "before", "after", "heldout", "right", "repeated")
-        return {**texts, **{name: Measurement(math.nan) for name in names}, "events": Measurement(0.0)}
+        return {**texts, **{name: Measurement(math.nan) for name in names}, **counts}
     judgement, event, known = gravest
     source = view.sources[event.series] if event.series < len(view.sources) else ""
     windows = ", ".join(map(str, event.positions))
@@ -110,5 +154,5 @@ def _told(gravest: Judged | None, events: int, view: "ModelView") -> dict[str, M
         "windows": Measurement(windows),
         "at": Measurement(float(event.step)),
         **{name: Measurement(value) for name, value in (numbers | shown).items()},
-        "events": Measurement(float(events)),
+        **counts,
     }

@@ -1,28 +1,36 @@
-"""Spikes and level shifts in series of losses: robust z against a lagged median, and k of the last m rows."""
+"""Spikes and level shifts in series of losses: robust z against a lagged median, and k of the last m entries."""
 
 import math
 
 import attrs
 import numpy as np
 
-from andrea_core import Integers, Vector
+from andrea_core import Integers, Mask, Vector
 
 ARMED = 16
-"""Rows that a level must have been known for before a departure from it is told."""
+"""Entries that a level must have been known for before a departure from it is told."""
 
 
 @attrs.frozen(eq=False)
 class Series:
-    """The latest rows of each of n series, (n, length), the newest last and missing ones NaN; and their steps."""
+    """The latest entries of each of n series, (n, length), the newest last and missing ones NaN; and their steps.
+
+    `since` (n,) counts the entries since a level shift was seen that has not been judged yet; -1 where there is none.
+    """
 
     loss: Vector
     step: Integers
     position: Integers
+    since: Integers
+
+    def copy(self) -> "Series":
+        """Return the same entries in arrays of their own."""
+        return Series(self.loss.copy(), self.step.copy(), self.position.copy(), self.since.copy())
 
 
 @attrs.frozen(eq=False)
 class Departure:
-    """Rows that left the level of their series: `kind` is "fall", "rise" or "spike", `step` that of the first one."""
+    """Entries that left the level of their series: `kind` is "fall", "rise" or "spike", `step` that of the first."""
 
     series: int
     kind: str
@@ -32,78 +40,148 @@ class Departure:
     after: float
     positions: tuple[int, ...]
 
+    @property
+    def halfway(self) -> float:
+        """The loss half the way from the old level to the new one."""
+        return (self.before + self.after) / 2
 
-def empty(series: int, length: int) -> Series:
-    """Return the memory of so many series before their first row."""
-    none = np.full((series, length), -1, np.int64)
-    return Series(np.full((series, length), math.nan), none, none.copy())
+    def beyond(self, losses: Vector) -> Vector:
+        """Return which losses lie past the half way, on the side of the new level."""
+        return np.asarray(losses < self.halfway if self.kind == "fall" else losses > self.halfway)
+
+
+@attrs.frozen
+class Rule:
+    """What a level shift is: `k` of the last `m` entries beyond `limit` deviations of up to `history` before them.
+
+    Entries of more than `span` steps before the first of the m are not of the level, for the model has learned since;
+    and for so many steps after it was seen a shift is followed.
+    """
+
+    limit: float
+    k: int
+    m: int
+    history: int
+    span: int
+
+    def empty(self, series: int) -> Series:
+        """Return the memory of so many series before their first entry."""
+        shape = (series, self.history + self.m + self.span)
+        none = np.full(shape, -1, np.int64)
+        return Series(np.full(shape, math.nan), none, none.copy(), np.full(series, -1, np.int64))
+
+    def enter(self, memory: Series, index: int, loss: float, step: int, position: int) -> Departure | None:
+        """Append an entry to a series, in place, and return the level shift that it shows.
+
+        While one is followed, no other is looked for; it is forgotten when m entries on end are back on the old side of
+        the half way. After `span` entries the series waits to be judged, and takes none.
+        """
+        if memory.since[index] >= self.span:
+            return None
+        push(memory, index, loss, step, position)
+        if memory.since[index] < 0:
+            found = self._shift(memory, index, 0)
+            memory.since[index] = -1 if found is None else 0
+            return found
+        memory.since[index] += 1
+        if (
+            memory.since[index] >= self.m
+            and not self.followed(memory, index).beyond(memory.loss[index, -self.m :]).any()
+        ):
+            memory.since[index] = -1
+        return None
+
+    def followed(self, memory: Series, index: int) -> Departure:
+        """Return the level shift that a series is followed for, as it was when it was seen. Raises ValueError."""
+        found = self._shift(memory, index, int(memory.since[index]))
+        if memory.since[index] < 0 or found is None:
+            raise ValueError(f"series {index} has no level shift to follow")
+        return found
+
+    def settle(self, memory: Series, index: int) -> None:
+        """Take the entries since a level shift for the new level, in place: what was before is forgotten."""
+        keep = int(memory.since[index]) + self.m
+        for table, nothing in ((memory.loss, math.nan), (memory.step, -1), (memory.position, -1)):
+            table[index, :-keep] = nothing
+        memory.since[index] = -1
+
+    def _shift(self, memory: Series, index: int, ago: int) -> Departure | None:
+        """Return the level shift that the entries show without the last `ago`.
+
+        The last m entries are compared with those before them, at least 16, so that a shift does not hide itself, and
+        must lie outside all of these, so that text of two kinds does not alarm.
+        """
+        end = memory.loss.shape[1] - ago
+        losses = memory.loss[index, end - self.history - self.m : end]
+        history = losses[: -self.m][self._known(memory, index, end)]
+        if len(history) < ARMED:
+            return None
+        recent, (centre, spread) = losses[-self.m :], level(history)
+        z = (recent - centre) / spread
+        low, high = recent < history.min(), recent > history.max()
+        for side, kind in (((z < -self.limit) & low, "fall"), ((z > self.limit) & high, "rise")):
+            if side.sum() >= self.k:
+                places = np.flatnonzero(side) + end - self.m
+                return Departure(
+                    index,
+                    kind,
+                    int(memory.step[index, places[0]]),
+                    float(np.median(z[side])),
+                    centre,
+                    float(memory.loss[index, places].mean()),
+                    tuple(memory.position[index, places].tolist()),
+                )
+        return None
+
+    def _known(self, memory: Series, index: int, end: int) -> Mask:
+        """Return which of the `history` entries before the last m up to `end` are of the level."""
+        steps = memory.step[index, end - self.history - self.m : end]
+        return np.asarray((steps[: -self.m] >= 0) & (steps[: -self.m] >= steps[-self.m] - self.span))
+
+    def before(self, memory: Series, index: int, most: int) -> tuple[int, ...]:
+        """Return the positions of up to so many entries of the level that a series was followed to leave."""
+        end = memory.loss.shape[1] - int(memory.since[index])
+        positions = memory.position[index, end - self.history - self.m : end - self.m]
+        return tuple(positions[self._known(memory, index, end)][-most:].tolist())
+
+    def late(self, memory: Series, index: int, step: int) -> bool:
+        """Return whether the shift that a series is followed for was seen at least `span` steps ago."""
+        seen = memory.step[index, memory.loss.shape[1] - 1 - int(memory.since[index])]
+        return bool(step - seen >= self.span)
 
 
 def level(values: Vector) -> tuple[float, float]:
-    """Return median and robust standard deviation, 1.4826 MAD; the latter is at least 2 % of the median's size."""
+    """Return median and robust standard deviation, 1.4826 MAD; the latter is at least 0.05 nats.
+
+    Below that a text that is known by heart would depart from its level with every slip.
+    """
     centre = float(np.median(values))
-    spread = 1.4826 * float(np.median(np.abs(values - centre)))
-    return centre, max(spread, 0.02 * abs(centre), 1e-6)
+    return centre, max(1.4826 * float(np.median(np.abs(values - centre))), 0.05)
 
 
 def push(memory: Series, index: int, loss: float, step: int, position: int) -> None:
-    """Append a row to a series, in place; the oldest one goes."""
+    """Append an entry to a series, in place; the oldest one goes."""
     for table, value in ((memory.loss, loss), (memory.step, step), (memory.position, position)):
         table[index, :-1] = table[index, 1:].copy()
         table[index, -1] = value
 
 
-def shifted(memory: Series, index: int, limit: float, k: int, m: int) -> Departure | None:
-    """Return a level shift: at least k of the last m rows lie beyond `limit` robust deviations on one side.
-
-    They are compared with the rows before them, at least 16, so that a shift does not hide itself, and must lie outside
-    all of these, so that text of two kinds does not alarm. The last m rows are then all that the series remembers: the
-    new level is learned, and nothing alarms for ever.
-    """
-    losses = memory.loss[index]
-    history = losses[:-m][np.isfinite(losses[:-m])]
-    if len(history) < ARMED:
-        return None
-    centre, spread = level(history)
-    z = (losses[-m:] - centre) / spread
-    low, high = losses[-m:] < history.min(), losses[-m:] > history.max()
-    for side, kind in (((z < -limit) & low, "fall"), ((z > limit) & high, "rise")):
-        if side.sum() >= k:
-            places = np.flatnonzero(side) + len(losses) - m
-            found = Departure(
-                index,
-                kind,
-                int(memory.step[index, places[0]]),
-                float(np.median(z[side])),
-                centre,
-                float(losses[places].mean()),
-                tuple(memory.position[index, places].tolist()),
-            )
-            _restart(memory, index, m)
-            return found
-    return None
-
-
-def spiked(memory: Series, index: int, limit: float, m: int) -> Departure | None:
+def spiked(memory: Series, index: int, limit: float, rule: Rule) -> Departure | None:
     """Return a spike: the newest value lies more than `limit` robust deviations above its lagged level."""
-    losses = memory.loss[index]
-    history = losses[:-m][np.isfinite(losses[:-m])]
+    losses = memory.loss[index, -rule.history - rule.m :]
+    history = losses[: -rule.m][np.isfinite(losses[: -rule.m])]
     if len(history) < ARMED:
         return None
     centre, spread = level(history)
     z = float((losses[-1] - centre) / spread)
-    calm = not (losses[-m:-1] - centre > limit * spread).any()
+    calm = not (losses[-rule.m : -1] - centre > limit * spread).any()
     if z <= limit or not calm:
         return None
     return Departure(index, "spike", int(memory.step[index, -1]), z, centre, float(losses[-1]), ())
 
 
-def expected(memory: Series, index: int) -> float:
-    """Return the median of a series' remembered rows, NaN before the first."""
-    known = memory.loss[index][np.isfinite(memory.loss[index])]
+def expected(memory: Series, index: int, rule: Rule) -> float:
+    """Return the median of a series' latest entries, NaN before the first."""
+    latest = memory.loss[index, -rule.history - rule.m :]
+    known = latest[np.isfinite(latest)]
     return float(np.median(known)) if len(known) else math.nan
-
-
-def _restart(memory: Series, index: int, m: int) -> None:
-    for table, nothing in ((memory.loss, math.nan), (memory.step, -1), (memory.position, -1)):
-        table[index, :-m] = nothing
