@@ -9,7 +9,8 @@ import tomli_w
 from filelock import FileLock
 
 from andrea_core.changes import changes, in_words
-from andrea_core.errors import AndreaError, RunError, ScenarioError
+from andrea_core.contracts import ConstraintSet
+from andrea_core.errors import AndreaError, InfeasibleRegion, RunError, ScenarioError
 from andrea_core.layers import read_toml
 from andrea_core.phase import Director, Event, State
 from andrea_core.plan import Plan
@@ -19,9 +20,11 @@ from andrea_core.runs.files import disk_errors, write_text
 from andrea_core.runs.folder import PIVOTS, SCENARIO, check_scenario, read_facts, require_run
 from andrea_core.runs.soundness import RESTORE
 from andrea_core.scenario import Loaded, load_resolved, loaded as checked, unstructure
-from andrea_core.spelling import nearest
+from andrea_core.spelling import dotted, nearest
+from andrea_core.tables import named_sources
 
 _TAKEN = "taken.json"
+_MOST_KEYS = 4
 
 
 @attrs.frozen
@@ -144,7 +147,7 @@ def offer(run: Path, file: Path) -> tuple[int, str]:
     step = max(CheckpointFolder(run / "checkpoints").steps(), default=0)
     if step >= base.scenario.run.steps:
         raise RunError(f"{run} is complete: no phase is left that other constraints could change; fork it instead")
-    refuse_infeasible(made, step)
+    _refuse_impossible(made, step, file)
     pivots = Pivots.of(run, base)
     with disk_errors(str(pivots.folder)):
         pivots.folder.mkdir(exist_ok=True)
@@ -167,6 +170,36 @@ def _constraints(file: Path) -> Any:
     if "constraints" not in data:
         raise ScenarioError(f'{file}: it has no constraints; write [[constraints]] use = "...", or constraints = []')
     return data["constraints"]
+
+
+def _refuse_impossible(made: Loaded, step: int, file: Path) -> None:
+    """Raise the error of constraints that cannot hold, headed by the pivot's file and its keys that are at fault."""
+    try:
+        refuse_infeasible(made, step)
+    except InfeasibleRegion as error:
+        error.args = (f"{file}: {', '.join(_at_fault(made, step, error))}: {error}",)
+        raise
+    except AndreaError as error:
+        raise type(error)(f"{file}: constraints: {error}") from error
+
+
+def _at_fault(made: Loaded, step: int, error: InfeasibleRegion) -> list[str]:
+    """Return the keys of the sets without any one of which all would be feasible: those of the sources that clash."""
+    sets = made.scenario.constraints
+    places = [f"[{i}]" for i in range(len(sets)) if _feasible(made, step, (*sets[:i], *sets[i + 1 :]))]
+    clashing = {name for bound in error.clash for name in str(bound.source).split(" + ")}
+    named = [place for place, name in named_sources(sets) if name in clashing]
+    keys = [[place for place in named if place[0] == index] or [(index,)] for index in places]
+    found = [dotted(("constraints", *place)) for places in keys for place in places] or ["constraints"]
+    return found[:_MOST_KEYS] + [f"and {len(found) - _MOST_KEYS} more"] * (len(found) > _MOST_KEYS)
+
+
+def _feasible(made: Loaded, step: int, constraints: tuple[ConstraintSet, ...]) -> bool:
+    try:
+        refuse_infeasible(attrs.evolve(made, scenario=attrs.evolve(made.scenario, constraints=constraints)), step)
+    except AndreaError:
+        return False
+    return True
 
 
 def refuse_infeasible(made: Loaded, step: int) -> None:

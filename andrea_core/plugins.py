@@ -15,7 +15,7 @@ import pluggy
 from andrea_core import contracts, hookspecs
 from andrea_core.errors import PluginError
 from andrea_core.names import has_unprintable
-from andrea_core.spelling import nearest, shown
+from andrea_core.spelling import OWN_PLUGIN, nearest, shown
 
 GROUP = "andrea"
 KINDS: Mapping[str, type] = {
@@ -90,7 +90,7 @@ class Catalogue:
         hint = nearest(name, self.table[kind])
         if self.inactive:
             hint += f"; installed but not active: {', '.join(self.inactive)} (name one in `plugins`, or use --plugin)"
-        raise PluginError(f"no {SINGULAR[kind]} is called {name!r}{hint}")
+        raise PluginError(f"no {SINGULAR[kind]} is called {name!r}{hint}; {OWN_PLUGIN}")
 
     def name_of(self, kind: str, component: object) -> str:
         """Return the name under which a component's class is registered."""

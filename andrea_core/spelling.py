@@ -5,6 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+OWN_PLUGIN = "if a plugin file of yours has it, give --plugin FILE, or name the file in the scenario's `plugins`"
+"""What may be wrong with any unknown name: a file that was given with --plugin once must be given again."""
+
 
 def nearest(word: str, valid: Iterable[str]) -> str:
     """Return "; did you mean 'x'?", or the list of what is valid when nothing is near.

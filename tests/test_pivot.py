@@ -111,7 +111,14 @@ def test_what_waits_while_a_phase_is_decided_again_waits_for_the_next_border(tin
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('constraints = [{ use = "floors", floors = { clocks = 0.5 } }]', "stage 'polish' .*no possible weights"),
+        (
+            'constraints = [{ use = "floors", floors = { clocks = 0.5 } }]',
+            r"wrong\.toml: constraints\[0\]\.floors\.clocks: stage 'polish' .*no possible weights",
+        ),
+        (
+            'constraints = [{ use = "caps", caps = { birds = 1 } }, { use = "exclude", sources = ["birds", "ships"] }]',
+            r"wrong\.toml: constraints\[1\]\.sources\.birds.*: stage 'polish' .*no possible weights",
+        ),
         ('constraints = [{ use = "floors", floors = { clock = 0.5 } }]', "no source 'clock'.*did you mean 'clocks'"),
         ('constraints = [{ use = "flors" }]', "did you mean 'floors'"),
         ("seed = 5", "unknown key 'seed'.*andrea fork"),

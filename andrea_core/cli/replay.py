@@ -37,9 +37,12 @@ def replay(
     from andrea_core.runs.folder import check_scenario, read_facts, require_run
     from andrea_core.runs.replay import Recorded
     from andrea_core.runs.replay.asked import changed_plugins, other_scenario, own_scenario
+    from andrea_core.runs.replay.walk import refuse_place
     from andrea_core.runs.store import open_run
 
     _refuse_both(policy, policy_file)
+    if out is not None:
+        refuse_place(out)
     require_run(folder)
     facts = read_facts(folder)
     check_scenario(folder, facts["digest"])
@@ -50,7 +53,7 @@ def replay(
         click.echo(f"note: {text}", err=True)
     for text in recorded.shorter:
         click.echo(f"note: {text}", err=True)
-    click.echo(_heading(recorded, own))
+    click.echo(_heading(recorded, own, facts))
     return _own(own, recorded, facts, out) if asked.text == own.text else _other(asked, own, recorded, out)
 
 
@@ -62,9 +65,15 @@ def _own(own: "Loaded", recorded: "Recorded", facts: dict[str, Any], out: Path |
     verdict = verdict_of(recorded, phases)
     _save(Walk.of(recorded, phases), own, recorded, out, off_policy=False)
     if verdict.first is None:
-        which = f"the first {verdict.phases} phases, as far as all arrays reach" if recorded.shorter else None
-        which = which or f"all {verdict.phases} phases"
+        inherited = _inherited(recorded, facts)
+        kind = "phases of its own" if inherited else "phases"
+        which = f"the first {verdict.phases} {kind}, as far as all arrays reach" if recorded.shorter else None
+        which = which or f"all {verdict.phases} {kind}"
         click.echo(f"reproduced: {which}, bit for bit (regions, weights, rows, debts, rewards)")
+        if inherited:
+            click.echo(
+                f"its parent's are decided under the parent's scenario: andrea replay {facts['parent'].get('path')}"
+            )
         return 0
     for line in (*_differences(verdict), *_machines(recorded, facts)):
         click.echo(line)
@@ -119,13 +128,25 @@ def _save(walk: "Walk", loaded: "Loaded", recorded: "Recorded", out: Path | None
         click.echo(f"written to {out}")
 
 
-def _heading(recorded: "Recorded", loaded: "Loaded") -> str:
+def _heading(recorded: "Recorded", loaded: "Loaded", facts: dict[str, Any]) -> str:
     steps = int(recorded.phases["steps"].sum())
     reward = loaded.catalogue.name_of("rewards", loaded.scenario.reward)
+    inherited, count = _inherited(recorded, facts), len(recorded)
+    whose = ""
+    if inherited:
+        own = f"{inherited} to {count - 1} its own" if count > inherited else "and none is its own yet"
+        step, name = facts["parent"]["step"], facts["parent"].get("name")
+        whose = f" (phases 0 to {inherited - 1}, up to step {step:,}, are of its parent {name}, {own})"
     return (
-        f"run {recorded.run.name}: {len(recorded)} phases, {steps:,} of {loaded.scenario.run.steps:,} steps; "
+        f"run {recorded.run.name}: {count} phases{whose}, {steps:,} of {loaded.scenario.run.steps:,} steps; "
         f"policy {_policy(loaded)}, reward {reward}"
     )
+
+
+def _inherited(recorded: "Recorded", facts: dict[str, Any]) -> int:
+    """Return how many of the recorded phases are those of a fork's parent; 0 for a run that is no fork."""
+    parent = facts.get("parent")
+    return int((recorded.phases["start"] < parent["step"]).sum()) if isinstance(parent, dict) else 0
 
 
 def _policy(loaded: "Loaded") -> str:

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 import zarr
 
+import andrea_core.runs.replay
 from andrea_core.cli import main
+from andrea_core.forking import forked_run
+from andrea_core.progress import Progress
 from andrea_core.runs.store import open_run
+from andrea_core.scenario import load
 
 POLICY = '''
 import attrs
@@ -69,6 +73,27 @@ def test_a_run_that_reproduces_itself_ends_with_0(run, replay):
 
     assert (code, err) == (0, "")
     assert f"reproduced: all {open_run(run).phases.rows} phases, bit for bit" in out
+
+
+def test_a_fork_says_which_phases_are_its_own_and_which_its_parents(run, tiny, replay, tmp_path):
+    fork = tmp_path / "fork"
+    loaded = load(tiny, settings=["run.steps=30", "curriculum.stages[0].until=5", "curriculum.stages[1].until=13"])
+    experiment, step = forked_run(run, 14, loaded, fork, Progress(), device="cpu", threads=1)
+    experiment.run()
+    experiment.folder.release()
+    code, out, _ = replay(fork)
+    starts = open_run(fork).phases["start"]
+    count, own = len(starts), int((starts >= step).sum())
+
+    assert code == 0
+    assert 0 < own < count
+    first = count - own
+    assert (
+        f"{count} phases (phases 0 to {first - 1}, up to step 14, are of its parent tiny, {first} to {count - 1} its"
+        in out
+    )
+    assert f"reproduced: all {own} phases of its own, bit for bit" in out
+    assert f"under the parent's scenario: andrea replay {run}\n" in out
 
 
 def test_a_run_that_differs_ends_with_1_and_says_where_by_how_much_and_on_which_machine(run, replay):
@@ -154,12 +179,28 @@ def test_another_policy_is_called_off_policy_and_its_walk_is_written(run, replay
     assert walk["distance"][:] == pytest.approx(np.abs(walk["weights"][:] - walk["recorded"][:]).sum(1) / 2)
 
 
-def test_a_folder_that_is_no_replay_is_not_written_over(run, replay):
-    code, _, err = replay(run, "--policy", "uniform", "--out", run / "run.zarr")
+@pytest.mark.parametrize("name", ["run.zarr", "notes.csv", "bytes.csv", "folder.csv", "link.csv"])
+def test_what_is_no_replay_is_not_written_over_and_refused_before_anything_is_replayed(run, replay, monkeypatch, name):
+    (run / "notes.csv").write_text("phase,note\n0,mine\n")
+    (run / "bytes.csv").write_bytes(b"\xff\x00")
+    (run / "folder.csv").mkdir()
+    (run / "link.csv").symlink_to(run / "nowhere")
+    kept = (run / "notes.csv").read_text()
+    monkeypatch.setattr(andrea_core.runs.replay, "replayed", None)
+    code, _, err = replay(run, "--policy", "uniform", "--out", run / name)
 
     assert code == 2
-    assert "something else than a replay stands there" in err
+    assert "something else than a replay stands there; name another" in err
     assert open_run(run).phases.rows
+    assert (run / "notes.csv").read_text() == kept
+
+
+def test_a_table_of_a_replay_and_an_empty_file_are_written_over(run, replay, tmp_path):
+    out = tmp_path / "walk.csv"
+    out.touch()
+    for policy in ("uniform", "random"):
+        assert replay(run, "--policy", policy, "--out", out)[0] == 0
+        assert policy in out.read_text()
 
 
 def test_a_file_gives_its_policy_and_its_plugins(run, replay, tmp_path):

@@ -18,6 +18,9 @@ from andrea_core.values import Integers, Vector
 MARK = "replay_of"
 """The attribute by which a folder is known to be a replay's, and may be written over."""
 
+_HEAD = ["phase", "stage", "policy", "start", "steps", "distance"]
+"""How the first line of a replay's table begins."""
+
 
 @attrs.frozen(eq=False)
 class Walk:
@@ -66,12 +69,10 @@ class Walk:
 
         Raises RunError for another suffix, and when something else stands there.
         """
-        writer = {".csv": self._csv, ".zarr": self._zarr}.get(path.suffix)
-        if writer is None:
-            raise RunError(f"--out {path}: name a file that ends in .csv, or a folder that ends in .zarr")
+        refuse_place(path)
         with disk_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
-            writer(path, facts)
+            (self._csv if path.suffix == ".csv" else self._zarr)(path, facts)
 
     def _columns(self) -> dict[str, Any]:
         return {
@@ -95,9 +96,7 @@ class Walk:
             writer.writerows(zip(*columns.values(), strict=True))
 
     def _zarr(self, path: Path, facts: Mapping[str, Any]) -> None:
-        if path.exists():
-            _refuse_other_things(path)
-            remove(path)
+        remove(path)
         group = zarr.open_group(path, mode="w-")
         group.attrs.update({**facts, "sources": list(self.sources)})
         walks = {"requested": self.requested, "weights": self.weights, "recorded": self.recorded}
@@ -119,10 +118,26 @@ def effective(weights: Vector) -> Vector:
     return np.asarray(1 / (weights**2).sum(1))
 
 
-def _refuse_other_things(path: Path) -> None:
+def refuse_place(path: Path) -> None:
+    """Raise RunError for a place that cannot hold walks: of another suffix, or with something else than a replay."""
+    known = {".csv": _is_table, ".zarr": _is_folder}.get(path.suffix)
+    if known is None:
+        raise RunError(f"--out {path}: name a file that ends in .csv, or a folder that ends in .zarr")
+    if (path.exists() or path.is_symlink()) and not known(path):
+        raise RunError(f"--out {path}: something else than a replay stands there; name another file or folder")
+
+
+def _is_folder(path: Path) -> bool:
     try:
-        known = MARK in zarr.open_group(path, mode="r").attrs
+        return MARK in zarr.open_group(path, mode="r").attrs
     except Exception:  # whatever zarr says of a folder that is none of its own
-        known = False
-    if not known:
-        raise RunError(f"--out {path}: something else than a replay stands there; name another folder")
+        return False
+
+
+def _is_table(path: Path) -> bool:
+    """Return whether a file is empty, or begins as a replay's table does."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return next(csv.reader(file), _HEAD)[: len(_HEAD)] == _HEAD
+    except (OSError, ValueError, csv.Error):
+        return False
