@@ -49,7 +49,7 @@ def read_toml(path: Path) -> Tree:
     if path.is_dir():
         raise ScenarioError(f"{path} is a folder; name a scenario, a TOML file in it")
     try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8"))
+        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError as error:
         hint = nearest(path.name, [file.name for file in path.parent.glob("*.toml")]) if path.parent.is_dir() else ""
         raise ScenarioError(f"the scenario {path} does not exist{hint}") from error

@@ -30,6 +30,13 @@ def tailed(path, tail):
     return path
 
 
+def test_a_byte_order_mark_in_front_is_passed_over(tiny):
+    wanted = load(tiny).text
+    tiny.write_bytes(b"\xef\xbb\xbf" + tiny.read_bytes())
+
+    assert load(tiny).text == wanted
+
+
 @pytest.mark.parametrize("value", ["5", "true", "[]", "{}", "2020-01-01"])
 def test_a_profile_that_is_no_text_is_refused(tiny, value):
     message = failure(headed(tiny, f"profile = {value}"))

@@ -2,6 +2,7 @@
 
 import json
 
+import attrs
 import numpy as np
 import pytest
 from peers import peer
@@ -11,7 +12,7 @@ from andrea_core.data.tokenizer import ByteTokenizer
 from andrea_core.errors import AndreaError, RunError
 from andrea_core.model.gpt import build_model
 from andrea_core.model.settings import PRESETS
-from andrea_core.runs.evaluation import losses_of
+from andrea_core.runs.evaluation import losses_of, score_file
 from andrea_core.runs.tasks import log_likelihoods, read_task
 from andrea_core.runs.trained import trained_model
 
@@ -79,6 +80,16 @@ def test_an_endings_log_likelihood_is_minus_the_loss_of_its_tokens():
         ('{"context": "a", "choices": ["b"], "answer": 0}', "at least two texts"),
         ('{"context": "a", "choices": ["b", "c"], "answer": 2}', "`answer`, the number of the right one"),
         ("", "holds no question"),
+        ("[" * 200_000, "line 1 is nested too deep to be a question"),
+        (
+            r'{"context": "a \ud800", "choices": ["b", "c"], "answer": 0}',
+            r"line 1: '\\ud800' in 'a \\ud800' is half of a surr.* write both halves",
+        ),
+        (r'{"context": "a", "choices": ["b", "c\udfff"], "answer": 0}', r"line 1: '\\udfff' in 'c\\udfff' is half"),
+        (
+            '{"context": "a", "choices": ["b", "c"], "answer": ' + "9" * 5000 + "}",
+            "line 1 is no JSON: Exceeds the limit",
+        ),
     ],
 )
 def test_what_is_no_task_is_refused_with_its_line(tmp_path, line, text):
@@ -86,6 +97,26 @@ def test_what_is_no_task_is_refused_with_its_line(tmp_path, line, text):
     path.write_text(line, encoding="utf-8")
     with pytest.raises(AndreaError, match=text):
         read_task(path)
+
+
+def test_a_byte_order_mark_is_passed_over_and_texts_may_hold_other_line_ends_and_whole_pairs(tmp_path):
+    path = tmp_path / "windows.jsonl"
+    question = {"context": "one\u2028two\x85three", "choices": ["b", "\U0001f426"], "answer": 1}
+    for escaped in (True, False):
+        line = json.dumps(question, ensure_ascii=escaped)
+        path.write_bytes(b"\xef\xbb\xbf" + f"{line}\r\n{line}\r\n".encode())
+        questions = read_task(path)
+
+        assert [attrs.asdict(one) for one in questions] == [{**question, "choices": ("b", "\U0001f426")}] * 2
+
+
+def test_a_text_scores_the_same_with_a_byte_order_mark(tmp_path):
+    model, tokenizer = build_model(PRESETS["tiny"], 257, 0), ByteTokenizer()
+    for name, mark in (("with.txt", b"\xef\xbb\xbf"), ("without.txt", b"")):
+        (tmp_path / name).write_bytes(mark + b"the wren sings")
+    one, other = (score_file(model, tokenizer, tmp_path / name) for name in ("with.txt", "without.txt"))
+
+    assert attrs.evolve(one, name="") == attrs.evolve(other, name="")
 
 
 def test_an_ending_beyond_the_context_is_refused():

@@ -36,9 +36,9 @@ def faded(colour: str, alpha: float) -> str:
 
 
 def f4(values: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """Return values as float32, infinities as NaN: what a figure stores of a number."""
-    array = np.asarray(values, np.float32)
-    return np.where(np.isfinite(array), array, np.float32(np.nan))
+    """Return values as float32, NaN where one is infinite or beyond that type: what a figure stores of a number."""
+    array = np.asarray(values, np.float64)
+    return np.where(np.abs(array) <= np.finfo(np.float32).max, array, np.nan).astype(np.float32)
 
 
 def figure(height: int, x: str = "", y: str = "", **layout: Any) -> go.Figure:

@@ -66,7 +66,7 @@ def score_file(model: "GPT", tokenizer: Tokenizer, path: Path) -> Score:
     it in its stretch, so a longer context scores better.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise AndreaError(f"{path} cannot be read as UTF-8 text: {error}") from error
     tokens = np.concatenate([[tokenizer.separator], tokenizer.encode(text).astype(np.int64)])

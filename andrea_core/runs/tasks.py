@@ -10,6 +10,7 @@ import numpy as np
 
 from andrea_core.data.tokenizer import Tokenizer
 from andrea_core.errors import AndreaError, RunError
+from andrea_core.spelling import first_words
 from andrea_core.values import Vector
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ class TaskScore:
 def read_task(path: Path) -> list[Question]:
     """Read a file of JSON lines, each `{"context": text, "choices": [text, ...], "answer": number from 0}`.
 
-    Raises AndreaError that names file and line.
+    A byte order mark in front is passed over. Raises AndreaError that names file and line.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON texts may hold other ends of a line
     except (OSError, UnicodeDecodeError) as error:
         raise AndreaError(f"{path} cannot be read as UTF-8 text: {error}") from error
     found = [_question(line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
@@ -97,13 +98,28 @@ def _question(line: str, where: str) -> Question:
     try:
         data = json.loads(line)
     except ValueError as error:
-        raise AndreaError(f"{where} is no JSON: {error}") from error
+        raise AndreaError(f"{where} is no JSON: {first_words(error)}") from error
+    except RecursionError as error:
+        raise AndreaError(f"{where} is nested too deep to be a question; write it flat") from error
     if not isinstance(data, dict) or not _is_question(data.get("context"), data.get("choices"), data.get("answer")):
         raise AndreaError(
             f"{where}: a question has a text `context`, a list `choices` of at least two texts that are not empty, and "
             "`answer`, the number of the right one, counted from 0"
         )
+    for text in (data["context"], *data["choices"]):
+        _refuse_surrogates(text, where)
     return Question(data["context"], tuple(data["choices"]), data["answer"])
+
+
+def _refuse_surrogates(text: str, where: str) -> None:
+    """Raise AndreaError for half a character, which JSON can write and no text can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = text[error.start]
+        raise AndreaError(
+            f"{where}: {half!a} in {ascii(text)[:60]} is half of a surrogate pair, no character; write both halves"
+        ) from error
 
 
 def _is_question(context: Any, choices: Any, answer: Any) -> bool:

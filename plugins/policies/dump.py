@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from andrea_core import Moment, Outcome, PolicyTraits, Proposal, Sources, Vector, number, positive
-from andrea_plugins.policies.mixing import heard, softmax
+from andrea_plugins.policies.mixing import LARGEST, heard, softmax, tempered
 
 
 @attrs.frozen(eq=False)
@@ -46,7 +46,7 @@ class Dump:
     def propose(self, state: Window, moment: Moment, rng: np.random.Generator) -> Proposal:
         """Return the mixture (K,) over the active sources; note `score`, NaN where excluded."""
         score = self.scores(state)
-        weights = softmax(score / self.temperature, moment.active)
+        weights = softmax(tempered(score, self.temperature), moment.active)
         return Proposal(weights, notes={"score": np.where(moment.active, score, np.nan)})
 
     def scores(self, state: Window) -> Vector:
@@ -55,7 +55,7 @@ class Dump:
         known = ~np.isnan(rewards)
         mean = np.where(known, rewards, 0.0).sum(1) / np.maximum(known.sum(1), 1)
         bonus: Vector = np.sqrt(2.0 * np.log(state.pulls.sum() + 1.0) / (state.pulls + 1.0))
-        scores: Vector = mean + self.c * bonus
+        scores: Vector = mean + min(self.c, LARGEST) * bonus
         return scores
 
     def update(self, state: Window, outcome: Outcome) -> Window:

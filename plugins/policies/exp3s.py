@@ -9,6 +9,9 @@ from andrea_core import Outcome, PolicyTraits, number
 from andrea_plugins.policies.estimates import log_total, unit
 from andrea_plugins.policies.exp3 import Exp3, LogWeights, exponents, same_total
 
+SMALLEST = 5e-324
+"""An `alpha` this small is none: shared among the sources it must not become 0, which has no logarithm."""
+
 
 @attrs.frozen
 class Exp3S(Exp3):
@@ -32,5 +35,5 @@ class Exp3S(Exp3):
         """Return the weights after the phase."""
         drawable = outcome.weights > 0
         gained = state.values + exponents(outcome, self.gamma, unit(outcome, self.low, self.high))
-        part = 1.0 + np.log(self.alpha / np.count_nonzero(drawable)) + log_total(state.values[drawable])
+        part = 1.0 + np.log(max(self.alpha / np.count_nonzero(drawable), SMALLEST)) + log_total(state.values[drawable])
         return LogWeights(same_total(state.values, np.logaddexp(gained, part), drawable))

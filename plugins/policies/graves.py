@@ -8,7 +8,7 @@ import numpy as np
 
 from andrea_core import Moment, Outcome, PolicyTraits, Proposal, Sources, Vector, fraction, number, positive
 from andrea_plugins.policies.estimates import importance
-from andrea_plugins.policies.mixing import heard, lowered, smoothed, softmax
+from andrea_plugins.policies.mixing import LARGEST, heard, lowered, smoothed, softmax
 from andrea_plugins.policies.reservoir import Reservoir
 
 STEEPEST = 50.0
@@ -69,8 +69,8 @@ class Graves:
         heard_now = heard(outcome, "reward")
         rewards = state.rewards.offer(heard_now[outcome.seen])
         scaled = np.where(outcome.seen, rewards.rescaled(np.nan_to_num(heard_now), self.low, self.high), 0.0)
-        bias = np.where(outcome.weights > 0, self.beta / np.maximum(outcome.weights, 1e-12), 0.0)
-        gain = np.clip(self.eta * (importance(outcome) * scaled + bias), -STEEPEST, STEEPEST)
+        bias = np.where(outcome.weights > 0, min(self.beta, LARGEST) / np.maximum(outcome.weights, 1e-12), 0.0)
+        gain = np.clip(min(self.eta, LARGEST) * (importance(outcome) * scaled + bias), -STEEPEST, STEEPEST)
         turn = state.turn + 1
         return Progress(shared(state.log_weights + gain, 1.0 / (turn + 1)), turn, rewards)
 

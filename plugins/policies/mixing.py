@@ -37,6 +37,12 @@ def softmax(logits: Vector, active: Mask) -> Vector:
     return weights
 
 
+def tempered(values: Vector, temperature: float) -> Vector:
+    """Return values / temperature, (K,), for `softmax`: as far apart as that tells them apart, and never infinite."""
+    bound = _FAR * temperature
+    return np.asarray(np.clip(values, -bound, bound) / temperature)
+
+
 def uniform(active: Mask) -> Vector:
     """Return the same weight for every active source, (K,)."""
     even: Vector = active / active.sum()

@@ -6,7 +6,7 @@ import numpy as np
 from andrea_core import Moment, Outcome, Proposal, Vector
 
 LARGEST = 1e100
-"""Rewards are clipped to this size, so that no sum of them ever overflows."""
+"""Rewards, and the weight of a bonus, are clipped to this size, so that no sum or product of them ever overflows."""
 
 TINY = 1e-12
 """The smallest number of pulls in a bonus: keeps it finite, so that it never meets a mean of minus infinity as NaN."""
@@ -52,7 +52,7 @@ def credits_of(outcome: Outcome) -> tuple[Vector, Vector, Vector]:
 def scores(tally: Tally, c: float) -> Vector:
     """Return the scores (K,) m_k + c sqrt(ln N / n_k), N all pulls; infinite for a source without pulls."""
     total = max(1.0, float(tally.pulls.sum()))  # shares may sum to a hair under 1
-    bonus = c * np.sqrt(np.log(total) / np.maximum(tally.pulls, TINY))
+    bonus = min(c, LARGEST) * np.sqrt(np.log(total) / np.maximum(tally.pulls, TINY))
     return np.where(tally.pulls > 0, tally.mean + bonus, np.inf)
 
 
