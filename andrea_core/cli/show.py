@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def show(scenario: Path, toml: bool, **options: Any) -> None:
     """Print SCENARIO resolved, its digest, and what each stage will be.
 
-    SCENARIO may also be a run's folder; its checkpoints are then listed, with their size, and why each is kept.
+    SCENARIO may also be a run's folder; its checkpoints are then listed, with their size, and why each is kept, and
+    what its probes have cost so far.
     """
     from andrea_core.plan import Plan
     from andrea_core.scenario import load_resolved
@@ -30,12 +31,25 @@ def show(scenario: Path, toml: bool, **options: Any) -> None:
         return
     plan = Plan.of(loaded)
     click.echo(f"# digest {loaded.digest}")
-    for line in [*outlook(loaded, plan), *(saved(scenario, loaded) if scenario.is_dir() else [])]:
+    for line in [*outlook(loaded, plan), *(known(scenario, loaded) if scenario.is_dir() else [])]:
         click.echo(f"# {line}")
     text = ignored_reward(loaded)
     if text is not None:
         click.echo(f"# note: {text}")
     plan.check()
+
+
+def known(folder: Path, loaded: "Loaded") -> list[str]:
+    """Return a line for each checkpoint of a run, and one for the cost of each probe as far as it is on disk."""
+    from andrea_core.errors import RunError
+    from andrea_core.report.probe_costs import cost_lines
+    from andrea_core.runs.store import open_run
+
+    try:
+        costs = cost_lines(open_run(folder))
+    except RunError as error:
+        costs = [f"what the probes cost cannot be read: {error}"]
+    return [*saved(folder, loaded), *costs]
 
 
 def saved(folder: Path, loaded: "Loaded") -> list[str]:
