@@ -221,3 +221,13 @@ def test_a_plugin_that_has_changed_is_told_and_may_be_named_as_it_was(lucky, tmp
     code, out, err = call(capfd, "probe", run, "--plugin", copy)
     assert (code, err) == (0, "")
     assert "luck.luck  2.5" in out
+
+
+def test_show_tells_what_probes_cost_and_goes_on_without_a_record(run, capfd):
+    code, out, _ = call(capfd, "show", run)
+    assert code == 0
+    assert "# probe trace: 1 look of " in out
+    assert "2 Hessian-vector products" in out
+    (run / "run.zarr" / "zarr.json").write_text("{")
+    code, out, _ = call(capfd, "show", run)
+    assert (code, out.count("# what the probes cost cannot be read: ")) == (0, 1)

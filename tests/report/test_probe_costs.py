@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 import zarr
-from synthetic import put, write_run
 
-from andrea_core.cli.show import known
 from andrea_core.report.probe_costs import cost_lines, costs_panel, measured_besides, probe_costs
 from andrea_core.runs.store import open_run
-from andrea_core.scenario import load
 
 PROBES = ("trace", "<b>odd</b>")
 LOOKS = {
@@ -22,10 +19,10 @@ LOOKS = {
 
 
 @pytest.fixture
-def folder(tmp_path):
-    folder = write_run(tmp_path / "run", steps=200)
+def folder(tmp_path, synthetic):
+    folder = synthetic.write_run(tmp_path / "run", steps=200)
     group = zarr.open_group(folder / "run.zarr", mode="a").create_group("looks")
-    put(group, LOOKS)
+    synthetic.put(group, LOOKS)
     group["probe"].attrs["names"] = list(PROBES)
     return folder
 
@@ -56,14 +53,7 @@ def test_costs_are_told_in_words_and_in_the_report(folder):
     assert panel.html.count("<tr>") == 3
 
 
-def test_without_looks_nothing_is_said(tmp_path):
-    run = open_run(write_run(tmp_path / "run", steps=200))
+def test_without_looks_nothing_is_said(tmp_path, synthetic):
+    run = open_run(synthetic.write_run(tmp_path / "run", steps=200))
     assert cost_lines(run) == []
     assert costs_panel(run) is None
-
-
-def test_show_tells_what_probes_cost_and_goes_on_without_a_record(folder, tiny):
-    made = load(tiny)
-    assert [line for line in known(folder, made) if line.startswith("probe trace: 1 look of 2.00 s")]
-    (folder / "run.zarr" / "zarr.json").write_text("{")
-    assert any("what the probes cost cannot be read" in line for line in known(folder, made))
