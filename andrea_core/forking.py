@@ -2,7 +2,7 @@
 
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import attrs
 
 from andrea_core.assembly import assemble, corpus_for, create_folder, gone_after_failure
 from andrea_core.carrying import carried
-from andrea_core.errors import RunError, ScenarioError
+from andrea_core.errors import PluginError, RunError, ScenarioError
 from andrea_core.fitting import machine, refuse_too_large
 from andrea_core.layers import Layers
 from andrea_core.parts import or_alone, parts_of
@@ -20,6 +20,7 @@ from andrea_core.progress import Progress
 from andrea_core.runs.checkpoint import CheckpointFolder
 from andrea_core.runs.files import disk_errors
 from andrea_core.runs.folder import SCENARIO, STORE, new_name, read_facts, require_run
+from andrea_core.runs.own_plugins import placed
 from andrea_core.saving import restore
 from andrea_core.scenario import Loaded, Scenario, load_resolved, loaded as checked
 from andrea_core.unchanged import other_plugins, other_text
@@ -83,14 +84,29 @@ def forked_run(
     return new, step
 
 
-def scenario_of(run: Path) -> Loaded:
-    """Return the scenario that a run was started with, whatever its scenario.toml says now."""
-    text = read_facts(run).get("scenario")
+def scenario_of(run: Path, plugins: Sequence[str] = ()) -> Loaded:
+    """Return the scenario that a run was started with, whatever its scenario.toml says now.
+
+    `plugins` are named besides; a file among them may be one of the run's at its new place. Raises RunError when the
+    run's plugins are not there, or have changed so that the scenario cannot be read with them.
+    """
+    facts = read_facts(run)
+    text = facts.get("scenario")
     if not isinstance(text, str):
         return load_resolved(run / SCENARIO)
     data = tomllib.loads(text)
-    layers = Layers(data, {(): str(run / SCENARIO)})
-    return checked(data, Catalogue.of(data["plugins"], folder=run), layers.origin)
+    data["plugins"] = placed(facts, data.get("plugins", []), plugins)
+    catalogue = Catalogue.of(data["plugins"], folder=run)
+    try:
+        return checked(data, catalogue, Layers(data, {(): str(run / SCENARIO)}).origin)
+    except (PluginError, ScenarioError) as error:
+        changed = other_plugins(facts, catalogue)
+        if not changed:
+            raise
+        raise RunError(
+            f"{'; '.join(changed)}; with it the run's scenario cannot be read: {error}; bring back what it was, or "
+            "name a copy of that with --plugin FILE"
+        ) from error
 
 
 def _step(parent: Path, step: int | None) -> int:

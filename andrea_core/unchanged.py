@@ -37,11 +37,12 @@ def refuse_other_plugins(facts: Mapping[str, Any], catalogue: Catalogue, where: 
 def other_plugins(facts: Mapping[str, Any], catalogue: Catalogue) -> list[str]:
     """Return a sentence, with both digests, for each plugin of a run that has changed since the run was started."""
     now = {plugin.name: plugin.digest for plugin in catalogue.active}
+    files = {plugin.digest for plugin in catalogue.active if plugin.origin.endswith(".py")}
     return [
         f"the plugin {was['name']} ({was['origin']}) has changed since the run was started: "
         f"{_short(was['digest'])} -> {_short(now[was['name']]) if was['name'] in now else 'not there'}"
         for was in facts["plugins"]
-        if was["name"] not in now or now[was["name"]] != was["digest"]
+        if was["digest"] not in files and (was["name"] not in now or now[was["name"]] != was["digest"])
     ]
 
 

@@ -59,19 +59,15 @@ def probe(
 
     Probes are named as in the run's record, and then have its settings; any other probe has its default settings.
     """
-    from andrea_core.errors import ScenarioError
     from andrea_core.runs.probing import Probing
-    from andrea_core.runs.probing_record import kept, refuse_other_things
+    from andrea_core.runs.probing_record import kept
 
-    if out is not None:
-        refuse_other_things(out)
-    if figure is not None and (figure.suffix != ".html" or figure.is_dir() or not figure.absolute().parent.is_dir()):
-        raise ScenarioError(f"--figure {str(figure)!r}: name a file that ends in .html, in a folder that exists")
+    _refuse_places(folder, out, figure)
     asked = [step for group in steps if group != "all" for step in group]
     probing = Probing.of(
         folder,
         asked or None,
-        [name.strip() for word in names for name in word.split(",") if name.strip()],
+        _names(names),
         settings,
         plugins,
         note,
@@ -79,20 +75,68 @@ def probe(
         device=device,
         threads=threads,
     )
-    looks = _looked(probing, as_json=as_json)
-    kept(probing, looks, out, figure)
+    looks, fault = _looked(probing, as_json=as_json)
+    if looks:
+        kept(probing, looks, out, figure)
+    _refuse_less(probing, looks, fault)
 
 
-def _looked(probing: "Probing", *, as_json: bool) -> "list[Look]":
-    """Look, and print each checkpoint's table as it comes; JSON when all are done."""
-    looks = []
-    for look in probing.looks():
-        looks.append(look)
-        if not as_json:
-            click.echo("\n".join(table(look)))
-    if as_json:
+def _names(words: Sequence[str]) -> list[str]:
+    from andrea_core.errors import ScenarioError
+
+    names = [name.strip() for word in words for name in word.split(",") if name.strip()]
+    if words and not names:
+        raise ScenarioError("--probes names no probe; name some, or leave it out for all of the run's own")
+    return names
+
+
+def _refuse_places(folder: Path, out: Path | None, figure: Path | None) -> None:
+    """Raise an AndreaError for places that cannot be written to, or that belong to the run that is looked at."""
+    from andrea_core.errors import ScenarioError
+    from andrea_core.runs.probing_record import refuse_inside, refuse_other_things
+
+    if out is not None:
+        refuse_inside(folder, out, "--out")
+        refuse_other_things(out)
+    if figure is None:
+        return
+    if figure.suffix != ".html" or figure.is_dir() or not figure.absolute().parent.is_dir():
+        raise ScenarioError(f"--figure {str(figure)!r}: name a file that ends in .html, in a folder that exists")
+    refuse_inside(folder, figure, "--figure")
+
+
+def _looked(probing: "Probing", *, as_json: bool) -> "tuple[list[Look], BaseException | None]":
+    """Look, and print each checkpoint's table as it comes; JSON when all are done. What stops it comes back, too."""
+    from andrea_core.errors import AndreaError
+
+    looks, fault = [], None
+    try:
+        for look in probing.looks():
+            looks.append(look)
+            if not as_json:
+                click.echo("\n".join(table(look)))
+    except (AndreaError, KeyboardInterrupt) as error:
+        fault = error
+    if as_json and (looks or fault is None):
         click.echo(_as_json(looks))
-    return looks
+    return looks, fault
+
+
+def _refuse_less(probing: "Probing", looks: "Sequence[Look]", fault: BaseException | None) -> None:
+    """Raise what went wrong, and say at which checkpoints the probes have looked all the same, and at which not."""
+    from andrea_core.errors import RunError
+
+    done = [look.step for look in looks]
+    left = [step for step in probing.steps if step not in done]
+    if not left:
+        return
+    if isinstance(fault, KeyboardInterrupt) and not done:
+        raise fault
+    why = [*probing.damaged.values(), *([str(fault) or "stopped by the user"] if fault is not None else [])]
+    if not done and len(left) == 1:
+        raise RunError("; ".join(why)) from fault
+    steps, rest = (", ".join(map(str, some)) or "none" for some in (done, left))
+    raise RunError(f"looked at the checkpoints of steps: {steps}; not at: {rest}: {'; '.join(why)}") from fault
 
 
 def table(look: "Look") -> list[str]:

@@ -197,9 +197,13 @@ def _summarise(folder: Path) -> None:
     from rich.console import Console
 
     from andrea_core.report.page import write_report
+    from andrea_core.report.probe_costs import cost_lines
     from andrea_core.report.terminal import summary_table
     from andrea_core.runs.store import open_run
 
-    Console(markup=False, emoji=False).print(summary_table(open_run(folder)))
+    run = open_run(folder)
+    Console(markup=False, emoji=False).print(summary_table(run))
+    for line in cost_lines(run):
+        click.echo(line)
     report = write_report(folder)
     click.echo(f"run     {folder}\nreport  {report}")

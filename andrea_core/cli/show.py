@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def show(scenario: Path, toml: bool, **options: Any) -> None:
     """Print SCENARIO resolved, its digest, and what each stage will be.
 
-    SCENARIO may also be a run's folder: then it says how the run stands, and lists its checkpoints, with their size,
-    and why each is kept.
+    SCENARIO may also be a run's folder: then it says how the run stands, lists its checkpoints, with their size and why
+    each is kept, and what its probes have cost so far.
     """
     from andrea_core.plan import Plan
     from andrea_core.scenario import load_resolved
@@ -31,7 +31,7 @@ def show(scenario: Path, toml: bool, **options: Any) -> None:
         return
     plan = Plan.of(loaded)
     click.echo(f"# digest {loaded.digest}")
-    for line in [*outlook(loaded, plan), *(state(scenario, loaded) if scenario.is_dir() else [])]:
+    for line in [*outlook(loaded, plan), *(known(scenario, loaded) if scenario.is_dir() else [])]:
         click.echo(f"# {line}")
     text = ignored_reward(loaded)
     if text is not None:
@@ -39,11 +39,18 @@ def show(scenario: Path, toml: bool, **options: Any) -> None:
     plan.check()
 
 
-def state(folder: Path, loaded: "Loaded") -> list[str]:
-    """Return a line that says how a run stands, and a line for each of its checkpoints."""
+def known(folder: Path, loaded: "Loaded") -> list[str]:
+    """Return how a run stands, a line for each of its checkpoints, and one for the cost of each probe on disk."""
+    from andrea_core.errors import RunError
+    from andrea_core.report.probe_costs import cost_lines
     from andrea_core.runs.status import status_of
+    from andrea_core.runs.store import open_run
 
-    return [f"status {status_of(folder, loaded.scenario.run.steps)}", *saved(folder, loaded)]
+    try:
+        costs = cost_lines(open_run(folder))
+    except RunError as error:
+        costs = [f"what the probes cost cannot be read: {error}"]
+    return [f"status {status_of(folder, loaded.scenario.run.steps)}", *saved(folder, loaded), *costs]
 
 
 def saved(folder: Path, loaded: "Loaded") -> list[str]:

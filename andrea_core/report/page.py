@@ -16,6 +16,7 @@ from andrea_core.report.header import header, summary_html
 from andrea_core.report.heldout import heldout_panel, progress_panel
 from andrea_core.report.ledger import epochs_panel, ledger_panel
 from andrea_core.report.panel import Panel
+from andrea_core.report.probe_costs import costs_panel
 from andrea_core.report.probes import probe_panels
 from andrea_core.report.scores import rewards_panel, scores_panel
 from andrea_core.report.ternary import ternary_panel
@@ -54,7 +55,7 @@ SECTIONS = (
         "No policy noted anything; no reward was recorded.",
     ),
     Section("ledger", "Ledger", (ledger_panel, epochs_panel), "No phase was recorded."),
-    Section("timing", "Time", (timing_panel,), "No times were recorded."),
+    Section("timing", "Time", (timing_panel, costs_panel), "No times were recorded."),
     Section("samples", "Samples", (samples_panel,), "No text was sampled; the probe text_health does that."),
     Section("probes", "Probes", (), "No probe measured numbers."),
     Section("events", "Events", (events_panel,), "Nothing out of the ordinary was recorded."),

@@ -1,30 +1,26 @@
 """The probes that someone asks for on a run's checkpoints: its own by name, or others, with settings."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
 
 from andrea_core.errors import RunError, ScenarioError
 from andrea_core.overrides import overrides
-from andrea_core.plan import probe_names
+from andrea_core.plan import slots_of
 from andrea_core.plugins import Catalogue
 from andrea_core.scenario import Loaded, ProbeSlot
 from andrea_core.spelling import dotted, nearest
 from andrea_core.structure import converter, problems
 
 
-def chosen(
-    own: Loaded, names: Sequence[str], settings: Sequence[str], plugins: Sequence[str]
-) -> tuple[Loaded, tuple[str, ...]]:
+def chosen(own: Loaded, names: Sequence[str], settings: Sequence[str]) -> tuple[Loaded, tuple[str, ...]]:
     """Return a run's scenario with other probes added and settings changed, and the names of the probes asked for.
 
     Without names all of the run's own. Raises ScenarioError for an unknown probe or setting, RunError for a probe that
     needs what no checkpoint keeps, or when there is none.
     """
-    catalogue = Catalogue.of([*own.scenario.plugins, *plugins], folder=Path.cwd()) if plugins else own.catalogue
-    had = dict(zip(probe_names(own.scenario, own.catalogue), own.scenario.probes, strict=True))
+    catalogue, had = own.catalogue, slots_of(own.scenario, own.catalogue)
     wanted = tuple(dict.fromkeys(names)) or tuple(had)
     if not wanted:
         raise RunError("the run has no probes of its own; name some with --probes, as `andrea plugins probes` lists")

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from andrea_core.assembly import corpus_for
-from andrea_core.errors import RunError
+from andrea_core.errors import PluginError, RunError
 from andrea_core.fitting import machine
 from andrea_core.forking import scenario_of
 from andrea_core.looking import Looker
@@ -20,10 +20,11 @@ from andrea_core.phase import Director, State
 from andrea_core.plan import Plan, probe_names
 from andrea_core.runs.asked_probes import chosen
 from andrea_core.runs.checkpoint import Checkpoint, CheckpointFolder
-from andrea_core.runs.folder import read_facts, require_run
+from andrea_core.runs.folder import check_scenario, read_facts, require_run
 from andrea_core.runs.replay.director import Supply, Unplanned
 from andrea_core.runs.simulated import refuse_simulated
 from andrea_core.runs.store import open_run
+from andrea_core.runs.tree import restore as restored
 from andrea_core.saving import tree
 from andrea_core.scenario import Loaded
 from andrea_core.unchanged import other_plugins, refuse_other_text
@@ -56,6 +57,8 @@ class Probing:
     corpus: "Corpus"
     director: Director
     trainer: Trainer
+    damaged: dict[int, str] = attrs.field(factory=dict)
+    """What is wrong with the checkpoints that were passed over, by their steps."""
 
     @classmethod
     def of(
@@ -79,11 +82,12 @@ class Probing:
         """
         require_run(folder)
         refuse_simulated(folder, "it has no checkpoints, and no model to look at")
-        facts, own = read_facts(folder), scenario_of(folder)
+        facts = read_facts(folder)
+        check_scenario(folder, facts["digest"])
+        loaded, wanted = chosen(scenario_of(folder, plugins), names, settings)
         at = _steps(folder, steps, tell, everywhere=everywhere)
-        loaded, wanted = chosen(own, names, settings, plugins)
         for text in other_plugins(facts, loaded.catalogue):
-            tell(f"note: {text}")
+            tell(f"note: {text}; --plugin FILE names a copy of what it was")
         corpus = corpus_for(loaded.scenario, lambda _line: None)
         refuse_other_text(facts, corpus)
         used, _ = machine(device, threads)
@@ -95,7 +99,7 @@ class Probing:
 
         A probe that remembers begins anew at the first of them, so that a path or a barrier is one between checkpoints.
         Otherwise numbers are those that the run would have recorded there: its seeds, schedule and optimiser are used.
-        Raises RunError, naming the file, for a damaged checkpoint; PluginError for a probe at fault.
+        A damaged checkpoint is passed over, and stands in `damaged`. Raises PluginError for a probe at fault.
         """
         course = Course(self.trainer, Plan.of(self.loaded).open_sources())
         looker = Looker(
@@ -107,7 +111,11 @@ class Probing:
         index_of = {name: i for i, name in enumerate(probe_names(self.loaded.scenario, self.loaded.catalogue))}
         probes = start.probes
         for step in self.steps:
-            checkpoint = CheckpointFolder(self.folder / "checkpoints").load(step)
+            try:
+                checkpoint = CheckpointFolder(self.folder / "checkpoints").load(step)
+            except RunError as error:
+                self.damaged[step] = str(error)
+                continue
             state = self._stand(checkpoint, start)
             findings = Findings({})
             for index in (index_of[name] for name in self.names):
@@ -133,12 +141,22 @@ class Probing:
             )
         scenario, trainer, step = self.loaded.scenario, self.trainer, checkpoint.step
         trainer.load(checkpoint.model, checkpoint.optimizer, tree(checkpoint, "trainer", {}))
-        state: State = tree(checkpoint, "state", start)
         if not step:
-            return attrs.evolve(state, step=0, stage="")
-        stage = scenario.curriculum.stage(state.curriculum, step - 1)
+            return attrs.evolve(start, stage="")
+        stage = scenario.curriculum.stage(self._course(checkpoint, start), step - 1)
         trainer.pace = Pace.of(scenario.optimizer, scenario.run.steps, (stage.start, stage.until), stage.optimizer)
-        return attrs.evolve(state, step=step, stage=stage.name)
+        return attrs.evolve(start, step=step, stage=stage.name)
+
+    def _course(self, checkpoint: Checkpoint, start: State) -> Any:
+        """Return the curriculum's state; nothing else of what the run remembers matters to a probe."""
+        kept = checkpoint.values["state"]["fields"]["curriculum"]
+        try:
+            return restored(kept, checkpoint.arrays, start.curriculum)
+        except PluginError as error:
+            raise RunError(
+                f"the stage of step {checkpoint.step} cannot be told, since the curriculum is not the one that the run "
+                f"had: {error}; name a copy of its plugin as it was with --plugin FILE"
+            ) from error
 
 
 def _steps(folder: Path, steps: Sequence[int] | None, tell: Tell, *, everywhere: bool) -> tuple[int, ...]:

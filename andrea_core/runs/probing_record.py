@@ -17,6 +17,16 @@ COPIED = ("sources", "name", "stages", "total_steps", "epoch_tokens", "order0")
 """Attributes of the run's record that the new one takes over, so that the same readers and figures understand it."""
 
 
+def refuse_inside(run: Path, place: Path, option: str) -> None:
+    """Raise RunError for a place in the folder of the run that is looked at, which stays as it is."""
+    try:
+        inside = place.resolve().is_relative_to(run.resolve())
+    except (OSError, RuntimeError):  # a link that leads back to itself is said when it is written to
+        inside = False
+    if inside:
+        raise RunError(f"{option} {place} lies in the run that is looked at, {run}, which stays as it is; name another")
+
+
 def refuse_other_things(out: Path) -> None:
     """Raise RunError unless a folder can be made at a path, or is there and empty."""
     if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):

@@ -99,7 +99,8 @@ class BasinWidth:
             for kind, tolerance in (("", self.tolerance), ("_relative", self.relative * loss)):
                 width = width_within(rises, tolerance, self.rounds)
                 found[f"width{name}{kind}"] = Measurement(width.value, width.status)
-                found[f"width{name}{kind}_error"] = Measurement(width.error, width.status)
+                unknown = width.status == "ok" and not math.isfinite(width.error)
+                found[f"width{name}{kind}_error"] = Measurement(width.error, "missing" if unknown else width.status)
                 if trace is not None:
                     found[f"wall{name}{kind}"] = wall_ratio(width, tolerance, trace.value)
         return found | {"products": Measurement(float(objective.cost.products - before))}
