@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from andrea_core.errors import RunError
+from andrea_core.report.cliffs import cliffs_panel
 from andrea_core.report.header import header, summary_html
 from andrea_core.report.heldout import heldout_panel, progress_panel
 from andrea_core.report.ledger import epochs_panel, ledger_panel
@@ -47,7 +48,7 @@ SECTIONS = (
     Section("walk", "The walk", (walk_panel, ternary_panel), "No phase was recorded, or there is only one source."),
     Section("weights", "Weights", (weights_panel, parking_panel), "No phase was recorded."),
     Section("heldout", "Held-out loss", (heldout_panel, progress_panel), "Nothing was measured on held-out text."),
-    Section("training", "Training", (truth_panel, training_panel), "No step was recorded."),
+    Section("training", "Training", (truth_panel, training_panel, cliffs_panel), "No step was recorded."),
     Section(
         "scores",
         "Notes and rewards",

@@ -54,8 +54,8 @@ class Departure:
 class Rule:
     """What a level shift is: `k` of the last `m` entries beyond `limit` deviations of up to `history` before them.
 
-    Entries of more than `span` steps before the first of the m are not of the level, for the model has learned since;
-    and for so many steps after it was seen a shift is followed.
+    Entries of more than `span` steps before the last are not of the level, for the model has learned since; and for so
+    many steps after it was seen a shift is followed.
     """
 
     limit: float
@@ -136,7 +136,7 @@ class Rule:
     def _known(self, memory: Series, index: int, end: int) -> Mask:
         """Return which of the `history` entries before the last m up to `end` are of the level."""
         steps = memory.step[index, end - self.history - self.m : end]
-        return np.asarray((steps[: -self.m] >= 0) & (steps[: -self.m] >= steps[-self.m] - self.span))
+        return np.asarray((steps[: -self.m] >= 0) & (steps[: -self.m] >= steps[-1] - self.span))
 
     def before(self, memory: Series, index: int, most: int) -> tuple[int, ...]:
         """Return the positions of up to so many entries of the level that a series was followed to leave."""
@@ -167,12 +167,13 @@ def push(memory: Series, index: int, loss: float, step: int, position: int) -> N
 
 
 def spiked(memory: Series, index: int, limit: float, rule: Rule) -> Departure | None:
-    """Return a spike: the newest value lies more than `limit` robust deviations above its lagged level."""
+    """Return a spike: the newest value lies more than `limit` robust deviations above 0 and above its lagged level."""
     losses = memory.loss[index, -rule.history - rule.m :]
     history = losses[: -rule.m][np.isfinite(losses[: -rule.m])]
     if len(history) < ARMED:
         return None
     centre, spread = level(history)
+    centre = max(centre, 0.0)  # where the rows' own level has fallen, the way back to 0 is no spike
     z = float((losses[-1] - centre) / spread)
     calm = not (losses[-rule.m : -1] - centre > limit * spread).any()
     if z <= limit or not calm:

@@ -8,7 +8,7 @@ import pytest
 
 from andrea_core import Sources, Trained
 from andrea_plugins.probes.cliff import Cliff
-from andrea_plugins.probes.cliff_verdict import Evidence, repeated, verdict
+from andrea_plugins.probes.cliff_verdict import Evidence, repeated, unechoed, verdict
 
 SOURCES = Sources(("docs", "chat"), np.array([1000, 1000]))
 
@@ -144,3 +144,126 @@ def test_a_look_names_source_step_and_windows_and_leaves_the_state_it_was_given_
     view.trained = None
     told, _ = probe.measure(after, view, np.random.default_rng(0))
     assert (told["verdict"].value, told["events"].value, told["verdict"].status) == ("", 0.0, "ok")
+
+
+def test_a_source_with_many_rows_a_step_speaks_once_a_step():
+    losses = np.repeat(noise(300), 4, 1)
+    losses[200:, :4] = 0.3
+    source = np.tile([0, 0, 0, 0, 1, 1, 1, 1], (300, 1))
+    place = np.arange(1200).reshape(300, 4)
+    probe = Cliff()
+    phase = Trained(0, losses, source, np.concatenate([place, place], 1), lambda _source, _position: np.arange(33))
+    (event,) = probe.departures(probe.start(SOURCES), phase)
+
+    assert (event.step, event.positions) == (201, (800, 804, 808))
+
+
+def test_a_level_that_was_known_long_ago_is_no_level():
+    at = np.concatenate([np.arange(30), np.arange(600, 700)])
+    losses = noise(700)
+    losses[600:, 0] -= 1.5
+    source = np.ones((700, 2), int)
+    source[at, 0] = 0
+
+    assert not Cliff().departures(Cliff().start(SOURCES), trained(losses, source=source))
+    assert Cliff(span=700).departures(Cliff(span=700).start(SOURCES), trained(losses, source=source))
+
+
+def test_tokens_that_a_row_has_said_before_are_left_out():
+    row = np.tile(np.arange(20), 3)[:50]
+    fresh = unechoed(row)
+
+    assert fresh[: 20 + 6].all()
+    assert not fresh[20 + 6 :].any()
+    assert unechoed(np.arange(50)).all()
+
+
+@pytest.mark.parametrize(("earlier", "expected"), [(0.5, "unexplained"), (2.5, "data_change")])
+def test_a_fall_that_earlier_rows_share_is_the_models_and_not_the_datas(earlier, expected):
+    losses = noise(200)
+    losses[100:, 0] = 0.1
+    assert verdict(found(losses)[0], Evidence(heldout=2.4, lowest=1.8, earlier=earlier)) == expected
+
+    losses[100:, 0] = 6.0
+    rise = Evidence(heldout=2.4, earlier=8 - 2 * earlier)
+    assert verdict(found(losses)[0], rise) == expected
+
+
+LENGTH = 10
+"""Rows of each document of the stream below."""
+
+
+def looks(losses, now, row, width=25, **changed):
+    """Return what a look after every phase of `width` steps told that was not empty, with the step it was told after.
+
+    `losses` (steps,) are the only source's; `now` gives the model's loss on rows at a step, `row` a row's tokens.
+    """
+    probe, told = Cliff(spike=1e9, **changed), []  # of one row a step any odd document is a spike
+    state = probe.start(Sources(("docs",), np.array([1])))
+    for start in range(0, len(losses), width):
+        part = np.asarray(losses[start : start + width])[:, None]
+        step = start + len(part)
+        view = SimpleNamespace(
+            sources=("docs",),
+            tokenizer=SimpleNamespace(separator=256),
+            trained=trained(part, start, np.zeros_like(part, int), row),
+            heldout=lambda _source, _tokens: np.full((2, 65), 255),
+            token_losses=lambda rows, step=step: np.array([np.full(64, now(step, one)) for one in rows]),
+            guesses=lambda rows, step=step: np.where(now(step, rows[0]) < 0.5, rows[:, 1:], -1),
+        )
+        found, state = probe.measure(state, view, np.random.default_rng(0))
+        if found["verdict"].value:
+            told.append((found["verdict"].value, found["kind"].value, int(found["at"].value), step))
+    return told
+
+
+def fresh(_source, position):
+    """Return a row of a stream of documents of ten rows, no text of which comes again."""
+    tokens = np.random.default_rng(position).integers(0, 200, 65)
+    tokens[0] = 256 if position % LENGTH == 0 else tokens[0]
+    return tokens
+
+
+def level(_step, row):
+    return 2.5
+
+
+def test_one_odd_document_is_a_document_and_several_on_end_are_a_change_of_the_data():
+    losses = noise(400)[:, 0]
+    for odd in (0.7, 4.5):
+        passing = losses.copy()
+        passing[200:210] = odd
+        assert looks(passing, level, fresh) == []
+
+    changed = losses.copy()
+    changed[200:] += 2
+    told = looks(changed, level, fresh)
+    assert [one[:3] for one in told] == [("data_change", "rise", 201)]
+    assert told[0][3] - 200 in range(3 * LENGTH, 5 * LENGTH + 25)
+
+
+def memorised(step):
+    """Return what a model says of a page that it knows by heart from a step on, and of other text."""
+    return lambda at, row: 0.1 if at >= step and row[1] < 200 else 2.5
+
+
+def page(_source, position):
+    """Return one and the same page, a document of its own, from row 200 on."""
+    return fresh(0, LENGTH) if position >= 200 else fresh(0, position)
+
+
+@pytest.mark.parametrize(("known", "told_after"), [(0, 225), (290, 300)])
+def test_a_text_that_is_memorised_over_several_phases_is_judged_again_and_its_step_stays(known, told_after):
+    losses = noise(600)[:, 0]
+    losses[200:] = 0.6
+
+    assert looks(losses, memorised(known), page) == [("memorised_gully", "fall", 201, told_after)]
+
+
+def test_repeated_text_that_is_never_known_by_heart_is_a_change_of_the_data_in_the_end():
+    losses = noise(600)[:, 0]
+    losses[200:] = 1.2
+    ((name, _, at, step),) = looks(losses, memorised(10_000), page, span=128)
+
+    assert (name, at) == ("data_change", 201)
+    assert 200 + 128 <= step <= 200 + 128 + 50
