@@ -3,6 +3,7 @@
 Shape suffixes: n rows of the operator, m steps taken, k pairs.
 """
 
+import math
 from collections.abc import Iterator
 
 import attrs
@@ -18,6 +19,9 @@ from andrea_core.values import Vector
 
 ROWS = 8
 """Basis vectors that are allocated together: one product with them instead of eight."""
+
+AT_ONCE = 2**20
+"""Entries that are held in float64 together."""
 
 
 @attrs.frozen(eq=False)
@@ -47,12 +51,12 @@ class Lanczos:
         self._operator, self._rng = operator, rng
         self._blocks: list[Tensor] = []
         self._stored = 0
-        self._next: Tensor | None = start / start.norm()
+        self._next: Tensor | None = start / length(start)
         self.diagonal: list[float] = []
         self.below: list[float] = []  # below[i] couples step i to step i + 1
         self.finite = True
         self.asymmetry = 0.0  # the largest |u'Hv - v'Hu| of successive vectors
-        self._last: Tensor | None = None
+        self._last: tuple[Tensor, Tensor] | None = None  # the vector before, and its product
 
     @property
     def steps(self) -> int:
@@ -79,15 +83,16 @@ class Lanczos:
             self.finite = False
             return
         self._keep(vector)
-        self.diagonal.append(float(vector @ product))
+        self.diagonal.append(inner(vector, product))
         if self._last is not None:
-            self.asymmetry = max(self.asymmetry, abs(float(self._last @ product) - self.below[-1]))
-        self._last = vector
+            last, its_product = self._last
+            self.asymmetry = max(self.asymmetry, abs(inner(last, product) - inner(vector, its_product)))
+        self._last = vector, product
         rest = self._orthogonal(product)
-        length, scale = float(rest.norm()), float(product.norm())
-        if length > scale * vector.numel() ** 0.5 * torch.finfo(vector.dtype).eps:
-            self.below.append(length)
-            self._next = rest / length
+        size = length(rest)
+        if size > length(product) * vector.numel() ** 0.5 * torch.finfo(vector.dtype).eps:
+            self.below.append(size)
+            self._next = rest / size
         else:
             self.below.append(0.0)
             self._next = self._fresh(vector)
@@ -110,8 +115,7 @@ class Lanczos:
         if self._stored >= like.numel():
             return None
         rest = self._orthogonal(standard_normal(like.numel(), self._rng).to(like))
-        fresh: Tensor = rest / rest.norm()
-        return fresh
+        return rest / length(rest)
 
     def _keep(self, vector: Tensor) -> None:
         place = self._stored % ROWS
@@ -160,6 +164,20 @@ def extreme_eigenpairs(
             process.extend()
             status = _judged(process, largest, smallest, tolerance)
     return _pairs(process, largest, smallest, status)
+
+
+def inner(one: Tensor, other: Tensor) -> float:
+    """Return the inner product of two vectors (n,), added up in float64 whatever their type.
+
+    In float32 a length of 20 million entries is off by a thousandth, and with it every eigenvalue.
+    """
+    parts = zip(one.split(AT_ONCE), other.split(AT_ONCE), strict=True)
+    return sum(float(left.double() @ right.double()) for left, right in parts)
+
+
+def length(vector: Tensor) -> float:
+    """Return the length of a vector (n,), as `inner`."""
+    return math.sqrt(inner(vector, vector))
 
 
 def standard_normal(size: int, rng: Generator) -> Tensor:

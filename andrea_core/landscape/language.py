@@ -48,10 +48,14 @@ def language_objective(
 
 
 def batched(windows: Sequence[Windows], vocabulary: int, device: str) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield windows as int64 copies of (b, T + 1), a part each."""
-    for of_one_length in windows:
-        tokens = np.array(of_one_length, dtype=np.int64)
-        logits_a_row = max(1, (tokens.shape[1] - 1) * vocabulary)
+    """Yield windows as int64 copies of (b, T + 1), a part each; those of one length go together, whoever's they are.
+
+    One window of each of sixteen sources is one part so: products with the Hessian keep its graph.
+    """
+    lengths = dict.fromkeys(part.shape[1] for part in windows)
+    for length in lengths:
+        tokens = np.concatenate([np.asarray(part, np.int64) for part in windows if part.shape[1] == length])
+        logits_a_row = max(1, (length - 1) * vocabulary)
         rows = max(1, LOGITS_A_PART.get(device, LOGITS_A_PART["cpu"]) // logits_a_row)
         for start in range(0, len(tokens), rows):
             yield tokens[start : start + rows]

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from andrea_core.landscape import hessian as module
-from andrea_core.landscape.language import IGNORED, language_objective
+from andrea_core.landscape.language import IGNORED, batched, language_objective
 from andrea_core.landscape.objective import Objective, block_of
 
 
@@ -18,7 +18,7 @@ def relative(found, expected):
 
 
 def test_every_row_of_the_decoders_hessian_is_that_of_the_dense_matrix(language, dense):
-    assert len(language.parts) == 3
+    assert len(language.parts) == 2  # those of 8 and those of 5 tokens: unequal
     assert dense.shape == (language.size, language.size)
     assert relative(language.hessian().dense(), dense) < 1e-12
 
@@ -169,3 +169,17 @@ def test_ours_has_the_hessian_of_a_layer_norm():
     objective = Objective({"x": point.x}, [lambda p: (functional.layer_norm(p["x"], (6,)) ** 3).sum()], 1.0)
     expected = torch.autograd.functional.hessian(lambda x: (functional.layer_norm(x, (6,)) ** 3).sum(), point.x)
     assert relative(objective.hessian().dense(), expected) < 1e-13
+
+
+def test_one_window_of_each_of_many_sources_is_one_part():
+    windows = [np.full((1, 9), source) for source in range(16)] + [np.full((1, 5), 3)]
+    parts = list(batched(windows, vocabulary=16, device="cpu"))
+
+    assert [part.shape for part in parts] == [(16, 9), (1, 5)]
+    assert parts[0][:, 0].tolist() == list(range(16))
+
+
+def test_parts_stay_within_their_logits():
+    parts = list(batched([np.zeros((3, 129), int)] * 30, vocabulary=257, device="cpu"))
+
+    assert [len(part) for part in parts] == [31, 31, 28]

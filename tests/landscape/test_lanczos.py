@@ -7,7 +7,7 @@ from planted_curvature import quadratic, rotated
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from andrea_core.landscape.budget import Budget
-from andrea_core.landscape.lanczos import Lanczos, extreme_eigenpairs, standard_normal
+from andrea_core.landscape.lanczos import Lanczos, extreme_eigenpairs, inner, length, standard_normal
 
 
 def pairs(operator, size, *, largest=1, smallest=True, tolerance=1e-10, budget=None, seed=0, dtype=torch.float64):
@@ -129,3 +129,33 @@ def test_two_close_eigenvalues_are_not_taken_for_one():
 def test_nothing_wanted_is_refused():
     with pytest.raises(ValueError, match="no eigenpair"):
         pairs(lambda v: v, 3, largest=0, smallest=False)
+
+
+def test_lengths_in_float32_are_exact_at_any_size():
+    vector = standard_normal(2_500_000, np.random.default_rng(0))
+    other = standard_normal(2_500_000, np.random.default_rng(1))
+
+    assert length(vector) == pytest.approx(float(vector.double().norm()), rel=1e-12)
+    assert inner(vector, other) == pytest.approx(float(vector.double() @ other.double()), rel=1e-9)
+    assert abs(float(vector.norm()) / length(vector) - 1) > 1e-6  # what PyTorch says of it
+
+
+@pytest.mark.parametrize("size", [1_000, 300_000])
+def test_a_symmetric_operator_in_float32_is_as_symmetric_at_every_size(size):
+    diagonal = torch.linspace(-1, 1, size)
+    diagonal[0], diagonal[-1] = -70, 110
+    found = pairs(lambda vector: diagonal * vector, size, tolerance=1e-3, budget=20, dtype=torch.float32)
+
+    assert found.asymmetry < 1e-6
+    np.testing.assert_allclose(found.values, [110, -70], rtol=1e-3)
+
+
+def test_asymmetry_of_the_size_of_a_wrong_layer_norm_is_seen_in_float32():
+    # A rotation in two planes, two thousandths of the largest eigenvalue.
+    diagonal = torch.linspace(-1, 1, 100_000)
+    diagonal[0], diagonal[-1] = -70, 110
+
+    def skewed(vector):
+        return diagonal * vector + 0.2 * (vector.roll(1) - vector.roll(-1))
+
+    assert pairs(skewed, 100_000, budget=12, dtype=torch.float32).asymmetry > 1e-4
