@@ -111,14 +111,26 @@ def names_of_record(found: Any, what: str, blame: Blame) -> None:
 
 def numbers(values: Any, shape: tuple[int, ...], what: str, blame: Blame) -> Vector:
     """Return real numbers of a shape as float64, or raise PluginError."""
-    try:
-        found = np.asarray(values)
-        vector = found.astype(np.float64) if found.dtype.kind in "biuf" else None
-    except (TypeError, ValueError):
-        vector = None
+    vector = _real(values)
     if vector is None or vector.shape != shape:
         raise blame.fault(f"returned {what} that are not {shape} real numbers: {_short(values)}")
     return vector
+
+
+def pair(answer: Any, what: str, blame: Blame) -> tuple[Any, Any]:
+    """Return the two things that a plugin answered with, or raise PluginError that says which they should be."""
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise blame.fault(f"returned {_short(answer)}, not {what}, a tuple of two")
+    return answer
+
+
+def _real(values: Any) -> Vector | None:
+    """Return numbers as float64, or None for what is none: complex ones would lose a part, texts would be read."""
+    try:
+        found = np.asarray(values)
+        return found.astype(np.float64) if found.dtype.kind in "biuf" else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _notes(notes: Any, count: int, blame: Blame) -> dict[str, Vector]:
@@ -134,12 +146,11 @@ def _short(value: Any) -> str:
 def normalised(answer: Vector, moment: Moment, blame: Blame) -> Vector:
     """Return an answer as float64 weights that sum to 1, or raise PluginError with what is wrong."""
     names = moment.sources.names
-    try:
-        vector = np.array(answer, np.float64) if isinstance(answer, np.ndarray | list | tuple) else None
-    except (TypeError, ValueError):
-        vector = None
+    vector = _real(answer) if isinstance(answer, np.ndarray | list | tuple) else None
     if vector is None:
-        raise blame.fault(f"returned {type(answer).__name__}, which is no vector of {len(names)} numbers")
+        what = _short(answer) if isinstance(answer, list | tuple) else type(answer).__name__
+        what = f"{answer.dtype} numbers" if isinstance(answer, np.ndarray) else what
+        raise blame.fault(f"returned {what}, which is no vector of {len(names)} real numbers")
     if vector.shape != (len(names),):
         raise blame.fault(f"returned the shape {vector.shape}, not ({len(names)},), one number a source")
     for wrong, word in ((~np.isfinite(vector), "not finite"), (vector < 0, "negative")):

@@ -10,7 +10,7 @@ import numpy as np
 
 from andrea_core.contracts import Watching
 from andrea_core.findings import checked
-from andrea_core.guard import Blame, blaming
+from andrea_core.guard import Blame, blaming, pair
 from andrea_core.phase import Director, Phase, State
 from andrea_core.plan import probe_names
 from andrea_core.rng import generator
@@ -145,7 +145,8 @@ class Looker:
         rng = generator(self.director.scenario.seed, "probe", name, state.step)
         blame = self.director.blame("probes", component, state, state.stage)
         with blaming(blame), self._untouched(blame), untouched_settings():
-            found, after = component.measure(state.probes[index], view, rng)
+            answer = component.measure(state.probes[index], view, rng)
+        found, after = pair(answer, "measurements and a state", blame)
         measured = {name: checked(found, len(self.director.sources), blame)}
         cost = attrs.evolve(view.cost, seconds=time.perf_counter() - began)
         return Findings(measured, _stop(measured), {name: cost}), after

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from andrea_core.data.sampler import PhasePlan, Sampler, SamplerState
-from andrea_core.guard import Blame, Landed, accusation, blaming, land, numbers, whole_steps
+from andrea_core.guard import Blame, Landed, accusation, blaming, land, numbers, pair, whole_steps
 from andrea_core.plan import slots_of
 from andrea_core.plugins import Catalogue
 from andrea_core.rng import generator
@@ -119,7 +119,8 @@ class Director:
         blame = self.blame("rewards", scenario.reward, state, phase.stage.name)
         with blaming(blame):
             rng = generator(scenario.seed, "reward", state.phase)
-            scores, reward = scenario.reward.score(state.reward, observation, rng)
+            answer = scenario.reward.score(state.reward, observation, rng)
+        scores, reward = pair(answer, "scores and a state", blame)
         scores = numbers(scores, (len(self.sources),), "scores", blame)
         tokens = observation.tokens_by_source()
         seen = np.isfinite(scores) & (tokens > 0)

@@ -1,13 +1,14 @@
 """The guard: whatever a policy answers, what reaches the sampler is on the region, or the plugin is named."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from andrea_core.errors import PluginError
-from andrea_core.guard import Blame, blaming, land
+from andrea_core.guard import Blame, blaming, land, pair
 from andrea_core.simplex import Region
 from andrea_core.testing.geometry import regions
 from andrea_core.values import Ledger, Moment, Proposal, Sources
@@ -62,6 +63,8 @@ THREE = Region.of(("a", "b", "c"), exclude=("c",))
         (np.zeros(3), ["zero for every source"]),
         ("much", ["str", "no vector"]),
         (None, ["NoneType"]),
+        (np.array([1 + 1j, 0, 0]), ["complex128", "real numbers"]),
+        (["1", "0", "0"], ["['1', '0', '0']", "real numbers"]),
         (Proposal(np.array([0.5, 0.5, 0.0]), steps=0), ["phase of 0 steps"]),
     ],
 )
@@ -95,3 +98,9 @@ def test_what_a_plugin_raises_is_told_with_its_line():
     with pytest.raises(PluginError, match=r"policy 'mine'.*raised ZeroDivisionError.*line \d+ of .*test_guard"):
         with blaming(BLAME):
             1 / 0  # noqa: B018
+
+
+@pytest.mark.parametrize("answer", [None, 3.0, (1, 2, 3), [1, 2]])
+def test_what_is_no_pair_is_blamed_on_the_plugin_not_on_the_line_that_unpacks_it(answer):
+    with pytest.raises(PluginError, match=f"policy 'mine'.*{re.escape(repr(answer))}, not scores and a state"):
+        pair(answer, "scores and a state", BLAME)

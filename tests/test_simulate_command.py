@@ -146,3 +146,30 @@ def test_a_simulation_never_imports_torch(scenario, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
+
+
+SILENT = """
+import attrs
+import numpy as np
+from andrea_core import hookimpl
+
+@attrs.frozen
+class Silent:
+    needs = frozenset()
+    def start(self, sources): return len(sources)
+    def score(self, state, observation, rng): return np.full(state, np.nan), state
+
+@hookimpl
+def andrea_rewards(): return {"silent": Silent}
+"""
+
+
+@pytest.mark.parametrize(("policy", "told"), [("ucb1", True), ("uniform", False)])
+def test_a_reward_that_never_scored_a_source_is_noted_where_a_policy_learns(scenario, tmp_path, capsys, policy, told):
+    plugin = tmp_path / "silent.py"
+    plugin.write_text(SILENT, encoding="utf-8")
+    options = ("--plugin", plugin, "--set", "reward={use='silent'}", "--policy", policy)
+
+    assert andrea("simulate", scenario, *options, "--out", tmp_path / "run") == 0
+    words = f"the reward silent gave no finite score in any of {open_run(tmp_path / 'run').phases.rows} phases"
+    assert (words in " ".join(capsys.readouterr().err.split())) is told

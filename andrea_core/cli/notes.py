@@ -1,9 +1,11 @@
-"""Notes on a scenario that is sound, but may not do what its author thinks."""
+"""Notes on a scenario or a run that is sound, but may not do what its author thinks."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from andrea_core.scenario import Loaded
+    from andrea_core.plugins import Catalogue
+    from andrea_core.runs.store import Run
+    from andrea_core.scenario import Loaded, Scenario
 
 
 def ignored_reward(loaded: "Loaded") -> str | None:
@@ -21,3 +23,18 @@ def ignored_reward(loaded: "Loaded") -> str | None:
     name = loaded.catalogue.name_of("policies", policy)
     reward = loaded.catalogue.name_of("rewards", loaded.scenario.reward)
     return f"the policy {name} learns from a signal of its own: the reward {reward} is recorded, but moves no weight"
+
+
+def silent_reward(run: "Run", scenario: "Scenario", catalogue: "Catalogue") -> str | None:
+    """Return a sentence when no phase of a run had a finite score for any source, though its policy learns from them."""
+    import numpy as np
+
+    traits = getattr(scenario.policy.component, "traits", None)
+    if (traits is not None and traits.pull == "none") or np.isfinite(run.phases["reward"]).any():
+        return None
+    reward = catalogue.name_of("rewards", scenario.reward)
+    policy = catalogue.name_of("policies", scenario.policy.component)
+    count = len(run.phases["steps"])
+    return (
+        f"the reward {reward} gave no finite score in any of {count} phases: the policy {policy} learnt nothing from it"
+    )

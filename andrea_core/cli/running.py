@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from andrea_core.cli.arguments import THREADS
+from andrea_core.cli.arguments import THREADS, note
+from andrea_core.cli.notes import silent_reward
 from andrea_core.launched import several, speaks_for_all
 
 if TYPE_CHECKING:
     from andrea_core.experiment import Experiment
+    from andrea_core.phase import Director
     from andrea_core.scenario import Loaded
 
 _FOLDER = click.Path(path_type=Path)
@@ -128,7 +130,7 @@ def finish(experiment: "Experiment", step: int | None, *, resume: bool = True) -
         experiment.progress.close()
         experiment.folder.release()
     if first:
-        _summarise(folder)
+        _summarise(folder, experiment.director)
     if findings.stop and first:
         click.echo(f"the run was stopped early by a probe: {findings.stop}", err=True)
     return STOPPED if findings.stop else 0
@@ -193,7 +195,7 @@ def let_threads_sleep() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
-def _summarise(folder: Path) -> None:
+def _summarise(folder: Path, director: "Director") -> None:
     from rich.console import Console
 
     from andrea_core.report.page import write_report
@@ -205,5 +207,7 @@ def _summarise(folder: Path) -> None:
     Console(markup=False, emoji=False).print(summary_table(run))
     for line in cost_lines(run):
         click.echo(line)
+    if silent := silent_reward(run, director.scenario, director.catalogue):
+        note(f"note: {silent}")
     report = write_report(folder)
     click.echo(f"run     {folder}\nreport  {report}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from andrea_core.cli.arguments import note
-from andrea_core.cli.notes import ignored_reward
+from andrea_core.cli.notes import ignored_reward, silent_reward
 from andrea_core.cli.running import folder_errors, load_scenario, refuse_optimised, scenario_options
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def simulate(policy: str | None, truth: str, out: Path | None, **options: Any) -
 
     Prints regret against the best weights that the regions allow, and writes a run folder that every command opens.
     """
+    from andrea_core.runs.store import open_run
     from andrea_core.simulator.optimum import pieces_of, solve
     from andrea_core.simulator.place import refuse_other
     from andrea_core.simulator.recording import facts_of, recorded
@@ -53,6 +54,8 @@ def simulate(policy: str | None, truth: str, out: Path | None, **options: Any) -
     with folder_errors(out or Path("runs")):
         folder, trace, optimum = recorded(simulation, optimum, out)
     _tell(simulation, optimum, trace, verdict(simulation.truth, optimum, trace))
+    if silent := silent_reward(open_run(folder), simulation.loaded.scenario, simulation.loaded.catalogue):
+        note(f"note: {silent}")
     _show(folder)
 
 

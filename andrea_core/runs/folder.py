@@ -119,7 +119,8 @@ class RunFolder:
 def require_run(path: Path) -> None:
     """Raise RunError unless the folder is a run's."""
     if not path.is_dir():
-        raise RunError(f"{path} is no run folder: there is no such folder; `andrea run` prints a run's folder")
+        what = "it is a file" if path.is_file() else "there is no such folder"
+        raise RunError(f"{path} is no run folder: {what}; `andrea run` prints a run's folder")
     missing = [name for name in (SCENARIO, FACTS) if not (path / name).is_file()]
     if missing:
         raise RunError(f"{path} is no run folder: {' and '.join(missing)} missing; `andrea run` prints a run's folder")
