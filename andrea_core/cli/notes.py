@@ -26,7 +26,7 @@ def ignored_reward(loaded: "Loaded") -> str | None:
 
 
 def silent_reward(run: "Run", scenario: "Scenario", catalogue: "Catalogue") -> str | None:
-    """Return a sentence when no phase of a run had a finite score for any source, though its policy learns from them."""
+    """Return a sentence when no phase of a run had a finite score for a source, though its policy learns from them."""
     import numpy as np
 
     traits = getattr(scenario.policy.component, "traits", None)
