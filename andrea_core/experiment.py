@@ -15,7 +15,7 @@ from andrea_core.record import Record
 from andrea_core.rewinding import went_back
 from andrea_core.runs.folder import RunFolder
 from andrea_core.runs.tree import prove
-from andrea_core.saving import Saver, restore
+from andrea_core.saving import MILDER, Saver, restore
 from andrea_core.stopping import signals
 from andrea_core.stopwatch import Stopwatch
 from andrea_core.together import decision
@@ -64,6 +64,7 @@ class Experiment:
                 findings = Findings({}) if self.begun else self._look(None)
                 self._save()
                 self.saver.writer.wait()  # from the first step on there is something to go on with
+                self.trainer.ranks.share(lambda: self.saver.refuse_diverged(self.state.step))
             else:
                 folder, recorder = self.folder.checkpoints, self.record.recorder
                 self.state = restore(folder, resume_at, self.state, self.trainer, recorder)
@@ -76,6 +77,7 @@ class Experiment:
                 self._look(None)  # stopped early: what is to be measured at the end is measured here
             self._save()
             self.record.close()
+            self.trainer.ranks.share(lambda: self.saver.refuse_diverged(self.state.step))
         return findings
 
     def _phase(self) -> Findings:
@@ -170,7 +172,7 @@ class Experiment:
             self._save()
 
     def _save(self) -> None:
-        """Begin to write a checkpoint, unless there is one or the model has diverged."""
+        """Begin to write a checkpoint, unless there is one or the loss is no number; the saver looks at the weights."""
         if self.saver.has(self.trainer.steps_done, self.state):
             return
         with self.watch.on("recording"):
@@ -197,13 +199,12 @@ class Experiment:
         if len(bad) == 0:
             return
         self.saver.writer.wait()
-        last, _ = self.trainer.ranks.share(self.folder.checkpoints.newest_valid)
+        good = self.trainer.ranks.share(self.saver.last_good)
         rows = self._rows(phase, int(bad[0]))
         raise RunError(
             f"the loss is {losses.loss[bad[0]]} at step {self.state.step + int(bad[0]) + 1} "
             f"(stage {phase.stage.name!r}, phase {self.state.phase}; rows of that step: {rows}); "
-            f"the checkpoint of step {last} is good; "
-            "lower optimizer.lr, or set optimizer.clip, and start anew"
+            f"{good}; {MILDER}"
         )
 
     def _note_spikes(self, start: int, phase: Phase, losses: PhaseLosses) -> None:

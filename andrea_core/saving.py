@@ -4,6 +4,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from andrea_core.scenario import RunSettings
     from andrea_core.values import Findings
 
+MILDER = "lower optimizer.lr, or set optimizer.clip, and start anew"
+"""What helps against a model that diverges."""
+
 HELDOUT, LOSS = "eval", "bits_per_byte"
 """The group of a probe that measures held-out loss, and the name of its measurement (K,)."""
 
@@ -45,7 +49,8 @@ class Saver:
 
     A save copies the tensors and takes the recorder's rows while the loop waits; the writer's thread then writes the
     record, the checkpoint after it, and drops what is not kept. A checkpoint is never there before the rows it counts
-    on. An error of the thread is raised by the next save, `check` or `wait`.
+    on. An error of the thread is raised by the next save, `check` or `wait`. A model whose weights are not finite is
+    not written: nothing could go on from it, and in its place a good one might go.
     """
 
     folder: RunFolder
@@ -56,6 +61,8 @@ class Saver:
     """The step and the mean of the last measurement of held-out loss."""
     best: float = math.inf
     """The lowest mean held-out loss that a checkpoint has."""
+    diverged: int | None = None
+    """The last step whose checkpoint was left out because its weights are not finite."""
     _last: "tuple[int, State] | None" = None
     _buffers: dict[str, "torch.Tensor"] = attrs.field(factory=dict)
     _times: dict[int, Times] = attrs.field(factory=dict)
@@ -97,6 +104,21 @@ class Saver:
         """Whether the last checkpoint, written or on its way, is of this step and state."""
         return self._last is not None and self._last[0] == step and self._last[1] is state
 
+    def refuse_diverged(self, step: int) -> None:
+        """Raise RunError when the checkpoint of a step, which is written by now, was left out."""
+        if self.diverged == step:
+            when = f"after step {step}" if step else "before the first step"
+            raise RunError(f"the weights {when} are not finite: the model has diverged; {self.last_good()}; {MILDER}")
+
+    def last_good(self) -> str:
+        """Return in words which checkpoint is the newest whose model is whole and finite."""
+        checkpoints = self.folder.checkpoints
+        for step in reversed(checkpoints.steps()):
+            with suppress(RunError):
+                if finite(checkpoints.load(step)):
+                    return f"the checkpoint of step {step} is good"
+        return "no checkpoint is good"
+
     def best_there(self) -> float | None:
         """Return the lowest mean held-out loss that a checkpoint on disk has; None when the best one is not kept."""
         return self.folder.checkpoints.best() if self.keep.best else None
@@ -127,6 +149,9 @@ class Saver:
     def _write(self, checkpoint: Checkpoint, batch: "Batch", waited: float) -> None:
         began = time.perf_counter()
         self.recorder.write(batch)
+        if not finite(checkpoint):
+            self.diverged = checkpoint.step
+            return
         arrays = dict(checkpoint.arrays)
         values = {**checkpoint.values, "recorder": flatten(self.recorder.state(batch), "recorder", arrays)}
         checkpoint = attrs.evolve(checkpoint, arrays=arrays, values=values)
@@ -141,6 +166,11 @@ class Saver:
         known = {**read_saves(self.folder.path), **self._times}
         plain = {step: attrs.asdict(times) for step, times in known.items() if step in there}
         write_text(self.folder.path / SAVES, json.dumps(plain, indent=1))
+
+
+def finite(checkpoint: Checkpoint) -> bool:
+    """Return whether all weights of a checkpoint are numbers: they may not be though the last loss was one."""
+    return all(bool(tensor.isfinite().all()) for tensor in checkpoint.model.values())
 
 
 def read_saves(folder: Path) -> dict[int, Times]:

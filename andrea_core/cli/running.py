@@ -122,9 +122,9 @@ def finish(experiment: "Experiment", step: int | None, *, resume: bool = True) -
     except Interrupted as stopped:
         experiment.progress.close()
         if first:
-            click.echo(
-                f"stopped at step {stopped.step}, checkpoint written; go on with: andrea resume {folder}", err=True
-            )
+            lost = experiment.saver.diverged == stopped.step
+            saved = "no checkpoint of it, the weights are not finite" if lost else "checkpoint written"
+            click.echo(f"stopped at step {stopped.step}, {saved}; go on with: andrea resume {folder}", err=True)
         return INTERRUPTED
     finally:
         experiment.progress.close()
