@@ -193,9 +193,21 @@ class ModelView:
 
         Tokens without bytes, as the separator, count neither in the loss nor in the bytes.
         """
+        return self.bits_and_error(windows)[0]
+
+    def bits_and_error(self, windows: npt.NDArray[np.integer]) -> tuple[float, float]:
+        """Return `bits_per_byte` and its standard error over the windows, as a ratio of sums; NaN for one window.
+
+        It says how much other windows of the same text would differ, not another model.
+        """
         size = self.tokenizer.byte_lengths[np.asarray(windows, dtype=np.int64)[:, 1:]]
-        total = int(size.sum())
-        return float(self.token_losses(windows)[size > 0].sum() / math.log(2) / total) if total else math.nan
+        total, count = int(size.sum()), len(size)
+        if not total:
+            return math.nan, math.nan
+        losses = self.token_losses(windows)
+        bits = float(losses[size > 0].sum() / math.log(2) / total)
+        off = np.where(size > 0, losses, 0).sum(1) / math.log(2) - bits * size.sum(1)
+        return bits, math.sqrt(float(off @ off) * count / (count - 1)) / total if count > 1 else math.nan
 
     def heads(self, tokens: npt.NDArray[np.integer]) -> Heads:
         """Return the attention heads of every layer on tokens (T,), 1 <= T <= context."""

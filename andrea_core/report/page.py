@@ -14,13 +14,16 @@ from plotly.offline import get_plotlyjs
 from andrea_core.errors import RunError
 from andrea_core.report.cliffs import cliffs_panel
 from andrea_core.report.header import header, summary_html
+from andrea_core.report.heads import maps_panel, overlap_panel
 from andrea_core.report.heldout import heldout_panel, progress_panel
+from andrea_core.report.landscape import basin_panel
 from andrea_core.report.ledger import epochs_panel, ledger_panel
 from andrea_core.report.panel import Panel
 from andrea_core.report.probe_costs import costs_panel
 from andrea_core.report.probes import probe_panels
 from andrea_core.report.scores import rewards_panel, scores_panel
 from andrea_core.report.ternary import ternary_panel
+from andrea_core.report.terrain import plane_panel
 from andrea_core.report.texts import events_panel, samples_panel
 from andrea_core.report.timing import timing_panel
 from andrea_core.report.training import training_panel
@@ -32,6 +35,10 @@ from andrea_core.runs.store import Run, open_run
 
 REPORT = "report.html"
 SCRIPTS = ("page.js", "reach.js", "ternary.js")
+
+
+LANDSCAPE = (basin_panel, plane_panel, maps_panel, overlap_panel)
+"""What is drawn of basins, slices and attention, in a run's report and beside other probes."""
 
 
 @attrs.frozen
@@ -58,6 +65,12 @@ SECTIONS = (
     Section("ledger", "Ledger", (ledger_panel, epochs_panel), "No phase was recorded."),
     Section("timing", "Time", (timing_panel, costs_panel), "No times were recorded."),
     Section("samples", "Samples", (samples_panel,), "No text was sampled; the probe text_health does that."),
+    Section(
+        "landscape",
+        "Landscape",
+        LANDSCAPE,
+        "No probe measured widths, curvature, slices or attention; basin_width, sharpness, slices and attention do.",
+    ),
     Section("probes", "Probes", (), "No probe measured numbers."),
     Section("events", "Events", (events_panel,), "Nothing out of the ordinary was recorded."),
 )
@@ -90,7 +103,7 @@ def page(run: Run) -> str:
     )
 
 
-def panels_page(title: str, panels: Sequence[Panel]) -> str:
+def panels_page(title: str, panels: Sequence[Panel | None]) -> str:
     """Return a page of its own with some panels, and the library that draws them."""
     inside = _panels(panels) or '<div class="panel"><p class="empty">There are no numbers to draw.</p></div>'
     return (

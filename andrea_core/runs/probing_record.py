@@ -61,10 +61,10 @@ def _write(probing: Probing, looks: Sequence[Look], out: Path) -> None:
 
 
 def _draw(folder: Path, figure: Path) -> None:
-    from andrea_core.report.page import panels_page
+    from andrea_core.report.page import LANDSCAPE, panels_page
     from andrea_core.report.probes import probe_panels
 
     run = open_run(folder)
     with disk_errors(str(figure)):
         figure.parent.mkdir(parents=True, exist_ok=True)
-        write_text(figure, panels_page(f"{run.name}: probes", probe_panels(run)))
+        write_text(figure, panels_page(f"{run.name}: probes", [*(draw(run) for draw in LANDSCAPE), *probe_panels(run)]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Measurement, Sources, number
+from andrea_core import Measurement, Sources, Vector, number
 
 if TYPE_CHECKING:
     from andrea_core import ModelView
@@ -17,7 +17,7 @@ class Heldout:
     """Bits per byte on up to `tokens` held-out tokens of each source, the same ones at every measurement.
 
     The nats of all predicted tokens that stand for text, divided by ln 2 and by their UTF-8 bytes; separators count in
-    neither. NaN for a source without held-out text.
+    neither. NaN for a source without held-out text. `bits_per_byte_error` is the standard error over the windows.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -32,7 +32,11 @@ class Heldout:
     def measure(
         self, state: None, view: "ModelView", rng: np.random.Generator
     ) -> tuple[Mapping[str, Measurement], None]:
-        """Measure `bits_per_byte` (K,)."""
+        """Measure `bits_per_byte` and `bits_per_byte_error`, each (K,)."""
         windows = [view.heldout(index, self.tokens) for index in range(len(view.sources))]
-        bits = np.array([view.bits_per_byte(of_source) for of_source in windows])
-        return {"bits_per_byte": Measurement(bits, "ok" if np.isfinite(bits).all() else "missing")}, None
+        bits, errors = np.array([view.bits_and_error(of_source) for of_source in windows]).T
+        return {"bits_per_byte": _known(bits), "bits_per_byte_error": _known(errors)}, None
+
+
+def _known(values: Vector) -> Measurement:
+    return Measurement(values, "ok" if np.isfinite(values).all() else "missing")

@@ -102,6 +102,19 @@ def test_bits_per_byte_of_chance_are_the_logarithm_of_the_vocabulary(model: GPT,
     assert view.bits_per_byte(view.heldout(0, 330)) == pytest.approx(math.log2(19) / 3, rel=1e-6)
 
 
+def test_the_error_of_bits_per_byte_is_that_of_a_mean_over_equal_windows(view: ModelView) -> None:
+    windows = np.random.default_rng(0).integers(1, 10, (6, 9))
+    bits, error = view.bits_and_error(windows)
+    each = np.array([view.bits_per_byte(window[None]) for window in windows])
+    bytes_each = view.tokenizer.byte_lengths[windows[:, 1:]].sum(1)
+
+    assert bits == pytest.approx(np.average(each, weights=bytes_each))
+    assert error == pytest.approx(
+        math.sqrt(6 / 5 * (((each - bits) * bytes_each) ** 2).sum()) / bytes_each.sum(), rel=1e-5
+    )
+    assert math.isnan(view.bits_and_error(windows[:1])[1])
+
+
 def test_bits_per_byte_without_text_are_missing(view: ModelView) -> None:
     assert math.isnan(view.bits_per_byte(view.heldout(2, 330)))
 

@@ -25,8 +25,8 @@ class View:
         self.asked.append((source_index, max_tokens))
         return np.full((0 if source_index == 2 else 1, 5), source_index)
 
-    def bits_per_byte(self, windows: np.ndarray) -> float:
-        return 2.5 + windows[0, 0] if len(windows) else float("nan")
+    def bits_and_error(self, windows: np.ndarray) -> tuple[float, float]:
+        return (2.5 + windows[0, 0], 0.1) if len(windows) else (float("nan"), float("nan"))
 
 
 def test_each_source_gets_its_bits_per_byte_and_a_bare_one_none() -> None:
@@ -34,7 +34,8 @@ def test_each_source_gets_its_bits_per_byte_and_a_bare_one_none() -> None:
     found, state = probe.measure(probe.start(SOURCES), view, np.random.default_rng(0))  # type: ignore[arg-type]
 
     np.testing.assert_array_equal(found["bits_per_byte"].value, [2.5, 3.5, np.nan])
-    assert found["bits_per_byte"].status == "missing"
+    np.testing.assert_array_equal(found["bits_per_byte_error"].value, [0.1, 0.1, np.nan])
+    assert found["bits_per_byte"].status == found["bits_per_byte_error"].status == "missing"
     assert state is None
     assert view.asked == [(0, 64), (1, 64), (2, 64)]
 
@@ -42,8 +43,8 @@ def test_each_source_gets_its_bits_per_byte_and_a_bare_one_none() -> None:
 def test_a_measurement_of_all_sources_is_sound() -> None:
     found, _ = Heldout().measure(None, View(sources=("one", "two")), np.random.default_rng(0))  # type: ignore[arg-type]
 
-    assert list(found) == ["bits_per_byte"]
-    assert found["bits_per_byte"].status == "ok"
+    assert list(found) == ["bits_per_byte", "bits_per_byte_error"]
+    assert {one.status for one in found.values()} == {"ok"}
 
 
 def test_results_stand_in_the_eval_group() -> None:
