@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from andrea_core.landscape.objective import Objective, Part
+from andrea_core.model.products import plain_products
 
 Operator = Callable[[Tensor], Tensor]
 """A symmetric matrix as a function from vectors (n,) to vectors (n,)."""
@@ -57,7 +58,7 @@ class Hessian:
         return abs(one - other) / max(abs(one), abs(other), torch.finfo(self.objective.dtype).tiny)
 
     def _gradients(self, part: Part) -> tuple[Tensor, ...]:
-        with torch.enable_grad(), plain_attention():
+        with torch.enable_grad(), plain_attention(), plain_products():
             value = part(self.objective.named()) / self.objective.count
             return self.objective.derivatives(value, create_graph=True)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Measurement, Sources, Vector, number, one_of, positive
+from andrea_core import Integers, Measurement, Sources, Trained, Vector, number, one_of, positive
 
 if TYPE_CHECKING:
     from andrea_core import Eigenpairs, ModelView, Objective
@@ -17,13 +17,18 @@ ROUNDING = {4: 1e-4, 8: 1e-8}
 
 @attrs.frozen
 class Curved:
-    """The settings of a probe of the loss's curvature on fixed text, and that loss; nothing is remembered."""
+    """The settings of a probe of the loss's curvature on some text, and that loss; nothing is remembered.
+
+    The text is fixed (of `all` sources, or the present `stage`'s), or the `phase`'s: the rows trained last, as many as
+    `tokens` holds. A preconditioner fits the text whose gradients it was made of: where a token has not come yet it is
+    eps, and on text with that token the ratio says how small eps is.
+    """
 
     needs: ClassVar[frozenset[str]] = frozenset()
 
     tokens: int = number(default=1024, at_least=1)
     side: str = one_of("train", "heldout", default="train")
-    text: str = one_of("all", "stage", default="all")
+    text: str = one_of("all", "stage", "phase", default="all")
     double: bool = False
     seconds: float | None = positive(default=None)
 
@@ -31,10 +36,23 @@ class Curved:
         """There is nothing to remember."""
 
     def objective(self, view: "ModelView") -> "Objective | None":
-        """Return the loss on `tokens` fixed tokens of all sources, or of the present stage's; None without text."""
-        stage = view.stage if self.text == "stage" else ""
-        windows = view.stage_windows(stage, self.tokens, "heldout" if self.side == "heldout" else "train")
+        """Return the loss on `tokens` tokens of the text that is asked for; None without text."""
+        windows = self._windows(view)
         return view.objective(windows, double=self.double) if windows else None
+
+    def _windows(self, view: "ModelView") -> list[Integers]:
+        if self.text == "phase":
+            return newest_rows(view.trained, self.tokens) if view.trained else []
+        stage = view.stage if self.text == "stage" else ""
+        return view.stage_windows(stage, self.tokens, "heldout" if self.side == "heldout" else "train")
+
+
+def newest_rows(trained: Trained, tokens: int) -> list[Integers]:
+    """Return the rows (n, T + 1) that a phase trained last, together at most `tokens` tokens, but at least one row."""
+    places = list(zip(trained.source.ravel().tolist(), trained.position.ravel().tolist(), strict=True))[::-1]
+    first = trained.row(*places[0])
+    rest = [trained.row(*place) for place in places[1 : max(1, tokens // (len(first) - 1))]]
+    return [np.stack([first, *rest])]
 
 
 def eigen_status(pairs: "Eigenpairs", bytes_a_number: int) -> str:

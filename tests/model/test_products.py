@@ -73,3 +73,19 @@ def test_a_frozen_weight_gets_no_gradient_and_the_input_its_own() -> None:
 
     assert layer.weight.grad is None
     torch.testing.assert_close(x.grad, layer.weight.sum(0).expand(9, 40), rtol=1e-5, atol=1e-5)
+
+
+def test_inside_the_block_they_are_pytorchs_own_and_after_an_error_no_longer(taken: list[int]) -> None:
+    inputs = [drawn(5, 40), drawn(24, 40, seed=1)]
+
+    def act() -> None:
+        with products.plain_products():
+            assert torch.equal(linear(*inputs), functional.linear(*inputs))
+            assert len(taken) == 0
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        act()
+    linear(*inputs)
+
+    assert len(taken) == (products._ONEDNN is not None)

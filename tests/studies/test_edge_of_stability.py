@@ -19,6 +19,8 @@ BETA1, BETA2, EPS = 0.9, 0.999, 1e-8
 X = torch.linspace(-1, 1, 20, dtype=torch.float64)[:, None]
 Y = 16 * X**5 - 20 * X**3 + 5 * X
 """Chebyshev's polynomial of degree 5 at 20 points."""
+SETTLED = 2000
+"""Gradient-flow time, steps times rate, after which the swing about the edge has died away at every rate."""
 
 
 def network():
@@ -54,15 +56,15 @@ def largest(objective, root):
     return float(found.values[0])
 
 
-def descent(rate, steps, every=100):
-    """Return lambda eta / 2 every so many steps of full-batch gradient descent."""
+def descent(rate, steps, every=100, last=10):
+    """Return lambda eta / 2 at the last so many readings of full-batch gradient descent."""
     p, readings = network(), []
     for step in range(1, steps + 1):
         slopes = torch.autograd.grad(total(p) / 20, list(p.values()))
         with torch.no_grad():
             for one, slope in zip(p.values(), slopes, strict=True):
                 one -= rate * slope
-        if step % every == 0:
+        if step > steps - last * every and step % every == 0:
             readings.append(largest(Objective(p, [total], 20), 1.0) * rate / 2)
     return np.array(readings)
 
@@ -78,15 +80,15 @@ def root_of(optimiser, parameters):
     return torch.cat(pieces).rsqrt()
 
 
-def adam(rate, steps, every=100):
-    """Return the preconditioned sharpness over 38 / eta every so many steps of full-batch Adam."""
+def adam(rate, steps, every=100, last=10):
+    """Return the preconditioned sharpness over 38 / eta at the last so many readings of full-batch Adam."""
     p, readings = network(), []
     optimiser = torch.optim.Adam(p.values(), lr=rate, betas=(BETA1, BETA2), eps=EPS)
     for step in range(1, steps + 1):
         optimiser.zero_grad()
         (total(p) / 20).backward()
         optimiser.step()
-        if step % every == 0:
+        if step > steps - last * every and step % every == 0:
             readings.append(largest(Objective(p, [total], 20), root_of(optimiser, p.values())) * rate / 38)
     return np.array(readings)
 
@@ -112,16 +114,24 @@ def started(seed, warmup, rate=1e-2, steps=300):
     return ratio, float(np.mean(losses[-50:]))
 
 
-@pytest.mark.parametrize(("rate", "steps"), [(0.1, 3000), (0.2, 3000), (0.4, 3000)])
-def test_gradient_descent_hovers_at_two_over_the_rate(rate, steps):
-    assert abs(np.median(descent(rate, steps)[-10:]) - 1) <= 0.05
+@pytest.mark.parametrize("rate", [0.1, 0.2, 0.4])
+def test_gradient_descent_hovers_at_two_over_the_rate(rate):
+    """Step s of rate eta is gradient flow at time eta s: all rates are read at one time, not after equal steps.
+
+    Early on the sharpness swings about 2 / eta: it is pushed up, and the growing oscillation pushes it down (Damian,
+    Nichani, Lee 2023, arXiv 2209.15594). The swing dies away as the push does; at 0.1, 3,000 steps are in its midst.
+    """
+    readings = descent(rate, round(SETTLED / rate))
+
+    assert abs(readings - 1).max() <= 0.05
 
 
 @pytest.mark.parametrize(("rate", "steps"), [(3e-3, 2000), (1e-3, 2500), (3e-4, 5000)])
 def test_adam_hovers_at_38_over_the_rate(rate, steps):
-    last = adam(rate, steps)[-10:]
+    readings = adam(rate, steps)
 
-    assert 0.85 <= np.median(last) <= 1.1
+    assert readings.min() >= 0.85
+    assert readings.max() <= 1.1
 
 
 def test_without_warm_up_the_first_step_is_ten_times_beyond_the_edge_and_with_it_typically_below():

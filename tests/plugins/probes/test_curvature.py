@@ -9,6 +9,7 @@ import torch
 from planted_curvature import quadratic, rotated
 from probed_models import CORPUS, SOURCES
 
+from andrea_core import Trained
 from andrea_core.model.course import Course
 from andrea_core.model.settings import PRESETS, OptimizerSettings
 from andrea_core.model.trainer import Trainer
@@ -16,6 +17,7 @@ from andrea_core.model.view import ModelView
 from andrea_plugins.probes.adam_sharpness import AdamSharpness
 from andrea_plugins.probes.basin_width import BasinWidth
 from andrea_plugins.probes.critical_sharpness import CriticalSharpness, after, step_of
+from andrea_plugins.probes.curved import newest_rows
 from andrea_plugins.probes.sharpness import Sharpness
 from andrea_plugins.probes.slices import Slices
 from andrea_plugins.probes.spectrum import Spectrum
@@ -137,6 +139,34 @@ def test_critical_sharpness_is_the_curvature_along_the_gradient():
     rises = CriticalSharpness().critical(flat, torch.ones(4, dtype=torch.float64), 0.1)
     assert (falls.value, falls.status) == (0.0, "unbounded")
     assert (rises.value, rises.status) == (math.inf, "undetermined")
+
+
+def of_phase(view, steps=3):
+    """Return the view after a phase of steps of 4 rows, row j of source i being full of 4 i + j."""
+    places = np.indices((steps, 4))
+    trained = Trained(0, np.ones((steps, 4)), places[0], places[1], lambda source, row: np.full(9, 4 * source + row))
+    return view.after(trained)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "rows"), [(1, [11]), (16, [11, 10]), (39, [11, 10, 9, 8]), (1000, range(11, -1, -1))]
+)
+def test_the_text_of_a_phase_is_its_newest_rows_as_many_as_the_tokens_hold(tokens, rows):
+    (windows,) = newest_rows(of_phase(view_of(trainer())).trained, tokens)
+
+    np.testing.assert_array_equal(windows, np.repeat(list(rows), 9).reshape(-1, 9))
+
+
+def test_on_the_text_of_the_phase_the_curvature_is_that_of_its_rows_and_before_any_phase_missing():
+    probe, view = AdamSharpness(text="phase", tokens=32, tolerance=1e-6), view_of(trainer(steps=2))
+    after_it = of_phase(view)
+    found, _ = probe.measure(None, after_it, rng())
+    nothing, _ = probe.measure(None, view, rng())
+    objective = view.objective(newest_rows(after_it.trained, 32))
+    expected = probe.sharpness(objective, view.preconditioner(objective.names), view.learning_rate, 0.9, rng())
+
+    assert found["largest"].value == expected["largest"].value > 0
+    assert nothing["ratio"].status == "missing"
 
 
 def test_the_next_stage_is_the_one_that_follows():
