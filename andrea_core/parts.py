@@ -1,4 +1,4 @@
-"""What a run is made of before it has a folder: streams, director, trainer, probes, and the state it starts from."""
+"""What a run is made of before it has a folder: director, trainer, probes, and the state it starts from."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Where wall time goes: each stretch of the loop is booked to one account; and the steps that it went to."""
+"""Where wall time goes: each stretch of the loop is booked to one account."""
 
 import time
 from collections.abc import Iterator

@@ -14,24 +14,26 @@ from andrea_core.runs.store import Run, open_run
 
 def status_of(folder: Path, total: int) -> str:
     """Return how the run of a folder stands; `total` is the number of its steps. The folder is only read."""
-    simulated = is_simulated(folder)
+    step, damage = CheckpointFolder(folder / "checkpoints").newest_valid()
+    saved = "no checkpoint is whole" if step is None else f"the last checkpoint is of step {step} of {total}"
+    saved = "; ".join([saved, *(f"newer but damaged: {text}" for text in damage if step is not None)])
     if in_use(folder):
-        return f"running: {_saved(folder, total)}"
+        return f"running: {saved if step is not None else 'no checkpoint is written yet'}"
     try:
         check_scenario(folder, read_facts(folder)["digest"])
-        if not simulated and _newest(folder)[0] is None:
-            return _without_checkpoint(folder)
+        if step is None and not is_simulated(folder):
+            return _without_checkpoint(folder, damage)
         run = open_run(folder)
         done, early = _recorded(run), _stop(run)
     except RunError as error:
-        return f"damaged: {str(error).rstrip('.')}; {_saved(folder, total)}"
-    if simulated:
+        return f"damaged: {str(error).rstrip('.')}; {saved}"
+    if is_simulated(folder):
         return f"finished: simulated, {done} of {total} steps"
     if done >= total:
-        return f"finished: {done} of {total} steps; {_saved(folder, total)}"
+        return f"finished: {done} of {total} steps; {saved}"
     if early is not None and early == done:
-        return f"finished early: a probe stopped it at step {done} of {total}; {_saved(folder, total)}"
-    return f"stopped: {_saved(folder, total)}; `andrea resume {folder}` goes on from there"
+        return f"finished early: a probe stopped it at step {done} of {total}; {saved}"
+    return f"stopped: {saved}; `andrea resume {folder}` goes on from there"
 
 
 def in_use(folder: Path) -> bool:
@@ -66,19 +68,7 @@ def _opened(path: Path) -> Iterator[int | None]:
         os.close(file)
 
 
-def _newest(folder: Path) -> tuple[int | None, list[str]]:
-    return CheckpointFolder(folder / "checkpoints").newest_valid()
-
-
-def _saved(folder: Path, total: int) -> str:
-    """Return in words which checkpoint is the last good one, and what is wrong with newer ones."""
-    step, damage = _newest(folder)
-    last = "no checkpoint" if step is None else f"the last checkpoint is of step {step} of {total}"
-    return "; ".join([last, *(f"newer but damaged: {text}" for text in damage)])
-
-
-def _without_checkpoint(folder: Path) -> str:
-    damage = _newest(folder)[1]
+def _without_checkpoint(folder: Path, damage: list[str]) -> str:
     again = f"start over with `andrea run {folder}/scenario.toml --out {folder}`"
     if damage:
         return f"damaged: no checkpoint is whole; {'; '.join(damage)}; {again}"
