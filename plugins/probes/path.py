@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from andrea_core import Measurement, Sources, Vector, number
-from andrea_plugins.probes.path_geometry import cosine, sketch
+from andrea_plugins.probes.path_geometry import cosine, length, sketch
 from andrea_plugins.probes.perturbing import flat_parameters, side_windows
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Path:
         exactly = len(theta_n) <= self.exact
         kept = theta_n if exactly else small
         after = _moved(state, kept, step)
-        found = _measured(state, after, float(np.linalg.norm(theta_n)))
+        found = _measured(state, after, length(theta_n))
         if slope_n is not None and state.looks:
             slope = slope_n if exactly else sketch(slope_n, self.sketch)
             found["descent"] = _known(cosine(after.move, -slope))
@@ -97,14 +97,14 @@ def _moved(state: Walked, now: Vector, step: int) -> Walked:
     if not state.looks:
         return Walked(now, now, np.zeros_like(now), 0.0, 1, step)
     move = now - state.now
-    return Walked(state.begin, now, move, state.length + float(np.linalg.norm(move)), state.looks + 1, step)
+    return Walked(state.begin, now, move, state.length + length(move), state.looks + 1, step)
 
 
 def _measured(before: Walked, after: Walked, norm: float) -> dict[str, Measurement]:
     found = {"norm": _known(norm)}
     if not before.looks:
         return found
-    move, displacement = float(np.linalg.norm(after.move)), float(np.linalg.norm(after.now - after.begin))
+    move, displacement = length(after.move), length(after.now - after.begin)
     steps = after.step - before.step
     turned = cosine(after.move, before.move) if before.looks > 1 else math.nan
     return found | {

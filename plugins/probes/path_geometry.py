@@ -28,10 +28,15 @@ def sketch(vector_n: Vector, size: int) -> Vector:
     return total
 
 
+def length(vector_n: Vector) -> float:
+    """Return the length of a vector, in float64 whatever its own precision: float32 squares end at 3e38."""
+    return float(np.linalg.norm(np.asarray(vector_n, np.float64)))
+
+
 def cosine(one: Vector, other: Vector) -> float:
     """Return the cosine of two vectors; NaN where one has no length."""
-    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
-    return float(one @ other) / lengths if lengths > 0 else math.nan
+    lengths = length(one) * length(other)
+    return float(np.asarray(one, np.float64) @ np.asarray(other, np.float64)) / lengths if lengths > 0 else math.nan
 
 
 def principal_plane(points_Tn: Vector, count: int = 2) -> tuple[Vector, Vector, Vector]:
@@ -39,10 +44,15 @@ def principal_plane(points_Tn: Vector, count: int = 2) -> tuple[Vector, Vector, 
 
     By the singular values of the differences to the last point, as in Li et al. 2018 (arXiv 1712.09913), section 7.2,
     from the (T, T) products, so that nothing of (n, n) is made. `shares` (count,) are parts of the sum of squares.
-    Directions that the path does not have are 0.
+    Directions that the path does not have are 0; all is NaN where the products leave the numbers of the points' type.
     """
-    offsets_Tn = points_Tn - points_Tn[-1]
-    values_T, vectors_TT = np.linalg.eigh(offsets_Tn @ offsets_Tn.T)
+    with np.errstate(over="ignore", invalid="ignore"):
+        offsets_Tn = points_Tn - points_Tn[-1]
+        products_TT = offsets_Tn @ offsets_Tn.T
+    if not np.isfinite(products_TT).all():
+        none = np.full((count, points_Tn.shape[1]), np.nan)
+        return none, np.full((len(points_Tn), count), np.nan), np.full(count, np.nan)
+    values_T, vectors_TT = np.linalg.eigh(products_TT)
     order = np.argsort(-values_T)[:count]
     values = np.maximum(values_T[order], 0)
     real = values > 1e-12 * max(float(values_T.sum()), np.finfo(float).tiny)

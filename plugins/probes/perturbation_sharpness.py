@@ -85,7 +85,8 @@ class PerturbationSharpness:
             found[f"sam{name}"] = _finite(sam_rise(objective, scale, rho))
             spread = antithetic_rises(objective, objective.loss(), seeds(rng, self.draws), noise, scale)
             found[f"average{name}"] = _finite(float(spread.mean()))
-            error = float(spread.std(ddof=1)) / math.sqrt(self.draws) if self.draws > 1 else math.nan
+            known = self.draws > 1 and bool(np.isfinite(spread).all())
+            error = float(spread.std(ddof=1)) / math.sqrt(self.draws) if known else math.nan
             found[f"average{name}_error"] = Measurement(error, "ok" if math.isfinite(error) else "missing")
             for kind, radius, norm in (("", rho, 2.0), ("_box", box, math.inf)):
                 if self.ascent:

@@ -122,7 +122,8 @@ class Slices:
         shown[: len(points)] = coordinates / np.where(extents > 0, extents, 1)
         one, other = (_tensor(objective, d * e) for d, e in zip(directions, extents, strict=True))
         status = "ok" if np.isfinite(shown).all() else "missing"
-        more = {"path": Measurement(shown, status, ("look", "axis")), "shares": Measurement(shares, axes=("axis",))}
+        held = "ok" if np.isfinite(shares).all() else "nonfinite"
+        more = {"path": Measurement(shown, status, ("look", "axis")), "shares": Measurement(shares, held, ("axis",))}
         return one, other, more
 
     def _extended(self, state: Trail, theta: Vector) -> Trail:

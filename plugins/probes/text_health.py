@@ -38,7 +38,7 @@ class TextHealth:
     needs: ClassVar[frozenset[str]] = frozenset()
     group: ClassVar[str] = "samples"
 
-    tokens: int = number(default=420, at_least=1)
+    tokens: int = number(default=420, at_least=1, at_most=2**20)
     prompt: str = ""
     temperature: float = number(default=0.8, at_least=0)
     top_k: int = number(default=40, at_least=0)
