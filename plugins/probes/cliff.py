@@ -23,22 +23,27 @@ Judged = tuple[str, Departure, Evidence]
 class Cliff:
     """Watch the training loss of each source's rows, and say of a cliff whose it is and of what kind.
 
-    Set `every = 1`: it then looks after every phase, at all rows of it. Each source's rows are a series of their own,
-    so that another mix is no cliff. A level shift is `rows` of the last `recent` rows more than `limit` robust
-    deviations (1.4826 MAD) off the median of up to `history` rows before them and outside their range; a `spike` is a
-    step at least half of whose rows are far above their sources' medians. The verdict: `learned` when held-out text of
-    the source came along; `memorised_gully` when the rows lie under half the loss of its easiest held-out window, are
-    guessed right token for token (Carlini et al. 2022, arXiv 2202.07646) and stand in earlier rows; else `data_change`;
-    `unexplained` for a spike, and for a rise that held-out text shares.
+    Set `every = 1`: it then looks after every phase, at all rows of it. A source's first row of each step enters a
+    series of its own, so that another mix is no cliff. A level shift is `rows` of the last `recent` entries more than
+    `limit` robust deviations (1.4826 MAD, at least 0.05 nats) off the median of up to `history` entries of the `span`
+    steps before, and outside their range; a `spike` is a step at least half of whose rows are far above their sources'
+    medians. A shift is followed for `span` steps. It is forgotten when `recent` entries on end are back, or when of
+    four documents or more since not most lie past its half way: a document is no change of the data.
+
+    The verdict: `learned` when held-out text of the source came along; `memorised_gully`, told at once, when the rows
+    lie under half the loss of its easiest held-out window, are guessed right token for token (Carlini et al. 2022,
+    arXiv 2202.07646) and stand in earlier rows, all without what a row itself has said before; `unexplained` for a
+    spike, and for a shift that earlier rows of the source share, or the other sources did; else `data_change`. A fall
+    of repeated text is judged again after every phase until it is memorised, or `span` steps are over.
 
     Of the gravest event since the last look: `verdict`, `source`, `kind` and `windows` (the rows' numbers in the
     source's stream) as texts, "" without one; the step `at`, `z`, losses `before` and `after` in nats a token, and
-    the evidence `heldout`, `right`, `repeated`, NaN without one. `events` counts all. The status of `verdict` names
-    what happened, so that it stands among the run's events. Cost: nothing without an event; with one, `tokens`
-    held-out tokens and a few rows.
+    the evidence `heldout`, `right`, `repeated`, NaN without one. `events` counts all, `followed` the shifts that wait.
+    The status of `verdict` names what happened, so that it stands among the run's events. Cost: nothing without an
+    event; with one that is followed, each look `tokens` held-out tokens and up to 40 rows.
 
     Departures from a full judgement: one held-out level per source and no basin measured; the wall ratio of
-    `basin_width` tells more.
+    `basin_width` tells more. A change that spares every other document is not told.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -117,7 +122,8 @@ class Cliff:
         return None if pending and not late else told(known)
 
     def _evidence(self, memory: Series, event: Departure, view: "ModelView", trained: Trained) -> Evidence:
-        return evidence(view, trained, event, self.rule.before(memory, event.series, EARLIER), self.tokens)
+        before, shared = self.rule.before(memory, event.series, EARLIER), float(memory.common[event.series])
+        return evidence(view, trained, event, before, shared, self.tokens)
 
 
 def _since(memory: Series, event: Departure, view: "ModelView", trained: Trained) -> tuple[Vector, Integers]:

@@ -16,16 +16,18 @@ class Series:
     """The latest entries of each of n series, (n, length), the newest last and missing ones NaN; and their steps.
 
     `since` (n,) counts the entries since a level shift was seen that has not been judged yet; -1 where there is none.
+    `common` (n,) is what the other series, all but the last, did while a series left its level, in nats.
     """
 
     loss: Vector
     step: Integers
     position: Integers
     since: Integers
+    common: Vector
 
     def copy(self) -> "Series":
         """Return the same entries in arrays of their own."""
-        return Series(self.loss.copy(), self.step.copy(), self.position.copy(), self.since.copy())
+        return Series(self.loss.copy(), self.step.copy(), self.position.copy(), self.since.copy(), self.common.copy())
 
 
 @attrs.frozen(eq=False)
@@ -68,7 +70,9 @@ class Rule:
         """Return the memory of so many series before their first entry."""
         shape = (series, self.history + self.m + self.span)
         none = np.full(shape, -1, np.int64)
-        return Series(np.full(shape, math.nan), none, none.copy(), np.full(series, -1, np.int64))
+        return Series(
+            np.full(shape, math.nan), none, none.copy(), np.full(series, -1, np.int64), np.full(series, math.nan)
+        )
 
     def enter(self, memory: Series, index: int, loss: float, step: int, position: int) -> Departure | None:
         """Append an entry to a series, in place, and return the level shift that it shows.
@@ -81,7 +85,8 @@ class Rule:
         push(memory, index, loss, step, position)
         if memory.since[index] < 0:
             found = self._shift(memory, index, 0)
-            memory.since[index] = -1 if found is None else 0
+            if found is not None:
+                memory.since[index], memory.common[index] = 0, common(memory, found)
             return found
         memory.since[index] += 1
         if (
@@ -148,6 +153,20 @@ class Rule:
         """Return whether the shift that a series is followed for was seen at least `span` steps ago."""
         seen = memory.step[index, memory.loss.shape[1] - 1 - int(memory.since[index])]
         return bool(step - seen >= self.span)
+
+
+def common(memory: Series, event: Departure) -> float:
+    """Return the median change of the other series since a shift's first entry, each against its level; NaN if none.
+
+    The last series, that of the batch, does not count, nor does one with fewer than 16 entries before.
+    """
+    changes = []
+    for index in range(len(memory.loss) - 1):
+        steps, losses = memory.step[index], memory.loss[index]
+        since, before = losses[steps >= event.step], losses[(steps >= 0) & (steps < event.step)]
+        if index != event.series and len(since) and len(before) >= ARMED:
+            changes.append(float(since.mean() - np.median(before[-4 * ARMED :])))
+    return float(np.median(changes)) if changes else math.nan
 
 
 def level(values: Vector) -> tuple[float, float]:

@@ -31,7 +31,8 @@ class Evidence:
 
     Losses in nats a token: `now` of the rows, `earlier` the median of rows before them, `heldout` the median and
     `lowest` the least of held-out windows. Shares: `right`, tokens of the rows that greedy decoding says; `repeated`,
-    rows whose text was trained on before. `now` and `right` leave out what the row itself has said before.
+    rows whose text was trained on before. `now` and `right` leave out what the row itself has said before. `common` is
+    the median change of the other sources' training loss while these rows departed.
     """
 
     now: float = math.nan
@@ -40,10 +41,13 @@ class Evidence:
     right: float = math.nan
     repeated: float = math.nan
     earlier: float = math.nan
+    common: float = math.nan
 
 
-def evidence(view: "ModelView", trained: Trained, event: "Departure", before: tuple[int, ...], tokens: int) -> Evidence:
-    """Measure the evidence: two forward passes over a few rows, one over those `before`, one over held-out tokens."""
+def evidence(
+    view: "ModelView", trained: Trained, event: "Departure", before: tuple[int, ...], common: float, tokens: int
+) -> Evidence:
+    """Measure the evidence, all but `common`: four forward passes, over a few rows, those before and held-out text."""
     source = event.series
     rows = np.stack([trained.row(source, position) for position in event.positions])
     heldout = view.heldout(source, tokens)
@@ -56,6 +60,7 @@ def evidence(view: "ModelView", trained: Trained, event: "Departure", before: tu
         right=float((np.asarray(view.guesses(rows)) == rows[:, 1:])[own].mean()),
         repeated=repeated(trained, source, event.positions),
         earlier=_median_loss(view, [trained.row(source, position) for position in before]),
+        common=common,
     )
 
 
@@ -95,20 +100,22 @@ def verdict(event: "Departure", known: Evidence) -> str:
     A level that held-out text of the source has come half the way to was learned; a rise that it has come half the way
     to, and a spike, are the model's own trouble: unexplained. Rows far below all held-out text (under half of the
     lowest window's loss), mostly guessed right and mostly seen before, lie in a memorised gully. What is left is a
-    change of the data, unless the rows before the shift have come half the way too: then the model changed, not the
-    data, and held-out text does not say how.
+    change of the data, unless the rows before the shift have come half the way too, or other sources had in those
+    steps: then the model changed, not the data, and held-out text does not say how.
     """
+    half = (event.after - event.before) / 2
     if event.kind == "spike":
         return "unexplained"
     if event.kind == "rise":
-        moved = known.heldout >= event.halfway or known.earlier >= event.halfway
+        moved = known.heldout >= event.halfway or known.earlier >= event.halfway or known.common >= half
         return "unexplained" if moved else "data_change"
     if known.heldout <= event.halfway:
         return "learned"
     floor = known.lowest if math.isfinite(known.lowest) else event.before
     if known.now < floor / 2 and known.right >= RIGHT and known.repeated >= REPEATED:
         return "memorised_gully"
-    return "unexplained" if known.earlier <= event.halfway else "data_change"
+    moved = known.earlier <= event.halfway or known.common <= half
+    return "unexplained" if moved else "data_change"
 
 
 def _median_loss(view: "ModelView", rows: list[Integers]) -> float:

@@ -189,6 +189,26 @@ def test_a_fall_that_earlier_rows_share_is_the_models_and_not_the_datas(earlier,
     assert verdict(found(losses)[0], rise) == expected
 
 
+@pytest.mark.parametrize("by", [-1.5, 1.5])
+def test_what_other_sources_do_while_one_departs_is_measured_and_a_shared_shift_is_the_models(by):
+    sources = Sources(("docs", "chat", "irc"), np.array([1, 1, 1]))
+    losses, probe = noise(200, width=3), Cliff()
+    losses[100:] += by
+    source = np.tile([0, 1, 2], (200, 1))
+    memory = probe.start(sources)
+    events = probe.departures(memory, trained(losses, source=source))
+    own = next(event for event in events if event.series == 0)
+
+    assert memory.common[0] == pytest.approx(by, abs=0.3)
+    assert verdict(own, Evidence(heldout=2.5, common=float(memory.common[0]))) == "unexplained"
+
+    losses[100:, 1:] -= by
+    memory = probe.start(sources)
+    probe.departures(memory, trained(losses, source=source))
+    assert memory.common[0] == pytest.approx(0, abs=0.3)
+    assert verdict(own, Evidence(heldout=2.5, common=float(memory.common[0]))) == "data_change"
+
+
 LENGTH = 10
 """Rows of each document of the stream below."""
 
