@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from andrea_core.report.panel import Panel
-from andrea_core.report.style import MUTED, f4, styled
+from andrea_core.report.style import MUTED, colour_bar, f4, styled
 from andrea_core.report.summary import measured_at
 from andrea_core.report.timeline import Floats
 from andrea_core.runs.store import Run
@@ -94,11 +94,11 @@ def _quiet(fig: go.Figure) -> None:
     fig.update_xaxes(showgrid=False, showticklabels=False, title_standoff=4, constrain="domain")
     fig.update_yaxes(showgrid=False, showticklabels=False, title_standoff=4, autorange="reversed")
     fig.update_annotations(font={"size": 12, "color": MUTED})
+    fig.update_layout(margin={"t": 66})  # the buttons of the figure stand above its titles
 
 
 def _colours(title: str) -> dict[str, object]:
-    bar = {"title": {"text": title}, "thickness": 12, "outlinewidth": 0}
-    return {"colorscale": _BLUES, "cmin": 0, "cmax": 1, "colorbar": bar}
+    return {"colorscale": _BLUES, "cmin": 0, "cmax": 1, "colorbar": colour_bar(title)}
 
 
 def _at(run: Run, table: Table) -> str:

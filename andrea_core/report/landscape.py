@@ -21,7 +21,7 @@ COLOURS = {
     "width_relative": "#7c3aed",
     "largest": "#be123c",
 }
-ROW = 190
+ROW, BITS = 190, "bits per byte"
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}*"
 
 
@@ -47,9 +47,14 @@ def basin_panel(run: Run) -> Panel | None:
     for index, found in enumerate(rows, start=1):
         for series in found:
             fig.add_trace(_trace(series), row=index, col=1)
-        fig.update_yaxes(title_text=found[0].unit, rangemode="tozero" if index > 1 else "normal", row=index, col=1)
+        fig.update_yaxes(
+            title_text=found[0].unit, rangemode="normal" if found[0].unit == BITS else "tozero", row=index, col=1
+        )
     fig.update_xaxes(title_text="step", row=len(rows), col=1)
-    stage_bands(fig, drawn_stages(run))
+    stages = drawn_stages(run)
+    stage_bands(fig, stages)
+    if stages:  # room for an error bar at either end
+        fig.update_xaxes(range=[-0.015 * stages[-1].until, 1.015 * stages[-1].until])
     how = (
         "How far the weights may be moved at random before the loss rises by a tolerance (width), and the largest "
         "curvature at the centre, always beside the loss: widths of models of different loss are not alike."
@@ -74,31 +79,30 @@ def _trace(series: Series) -> go.Scatter:
 
 def _losses(run: Run) -> list[Series]:
     """Return the mean held-out loss over the sources, with its standard error where the record has that of each."""
-    found = []
-    if run.evals.has("step", "bits_per_byte") and run.evals.rows:
-        bits, count = run.evals["bits_per_byte"].astype(np.float64), len(run.sources)
-        known = np.isfinite(bits)
-        number = np.maximum(known.sum(1), 1)
-        mean = np.where(known.any(1), np.where(known, bits, 0).sum(1) / number, np.nan)
-        error = np.full(len(bits), np.nan)
-        if run.evals.has("bits_per_byte_error"):
-            errors = np.nan_to_num(run.evals["bits_per_byte_error"].astype(np.float64).reshape(-1, count))
-            error = np.sqrt((errors**2).sum(1)) / number
-        found.append(
-            Series(
-                "held-out bits per byte", "bits per byte", _numbers(run.evals, "step"), mean, error, COLOURS["heldout"]
-            )
-        )
-    return found
+    if not run.evals.has("step", "bits_per_byte"):
+        return []
+    bits = run.evals["bits_per_byte"].astype(np.float64)
+    errors = np.full_like(bits, np.nan)
+    if run.evals.has("bits_per_byte_error") and run.evals["bits_per_byte_error"].shape == bits.shape:
+        errors = run.evals["bits_per_byte_error"].astype(np.float64)
+    count = np.where(np.isfinite(bits).any(1), np.isfinite(bits).sum(1), np.nan)
+    known = np.isfinite(errors)
+    mean = np.where(np.isfinite(bits), bits, 0).sum(1) / count
+    error = np.where(known.any(1), np.sqrt(np.where(known, errors**2, 0).sum(1)) / count, np.nan)
+    label = "held-out bits per byte"
+    return [Series(label, BITS, _numbers(run.evals, "step"), mean, error, COLOURS["heldout"])]
 
 
 def _widths(run: Run) -> list[Series]:
-    said = (("width", f"basin width {SIGMA}", SIGMA), ("width_relative", f"{SIGMA} at a relative tolerance", SIGMA))
+    said = (
+        ("width", f"basin width {SIGMA}", f"width {SIGMA}"),
+        ("width_relative", f"{SIGMA} at a relative tolerance", f"width {SIGMA}"),
+    )
     return _of(run, "basin_width", said)
 
 
 def _curvature(run: Run) -> list[Series]:
-    return _of(run, "sharpness", (("largest", "largest curvature λ₁", "λ₁"),))
+    return _of(run, "sharpness", (("largest", "largest curvature λ₁", "curvature λ₁"),))
 
 
 def _of(run: Run, kind: str, said: tuple[tuple[str, str, str], ...]) -> list[Series]:
@@ -132,7 +136,7 @@ def _numbers(table: Table, array: str) -> Floats:
 def _html(run: Run, rows: list[list[Series]]) -> str:
     """Return the numbers as a table: a row for each step at which a width or a curvature was measured."""
     columns = [series for found in rows for series in found]
-    looked = sorted({int(step) for series in columns if series.unit != "bits per byte" for step in series.step})
+    looked = sorted({int(step) for series in columns if series.unit != BITS for step in series.step})
     heads = "".join(f'<th class="n">{escape(series.name)}</th>' for series in columns)
     body = "".join(_row(run, columns, step) for step in looked)
     top = f'<tr><th class="n">step</th><th>measured</th>{heads}</tr>'

@@ -70,6 +70,12 @@ def styled(fig: go.Figure, height: int, **layout: Any) -> go.Figure:
     return fig
 
 
+def colour_bar(title: str, **more: str) -> dict[str, Any]:
+    """Return the look of a colour bar; `more` goes to its title."""
+    text = {"size": 12, "color": MUTED}
+    return {"title": {"text": title, "font": text, **more}, "tickfont": text, "thickness": 12, "outlinewidth": 0}
+
+
 def stage_bands(fig: go.Figure, spans: Sequence[Span], labelled: bool = True, tinted: bool = True) -> None:
     """Fit the step axis to the record, mark the stages' borders and write their names above where there is room.
 

@@ -4,7 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from andrea_core.report.panel import Panel
-from andrea_core.report.style import INK, f4, figure, plain
+from andrea_core.report.style import INK, colour_bar, f4, figure, plain
 from andrea_core.report.summary import measured_at
 from andrea_core.report.timeline import Floats
 from andrea_core.runs.store import Run
@@ -44,7 +44,7 @@ def _plane(run: Run, probe: str, table: Table) -> go.Figure:
         go.Contour(
             x=f4(places), y=f4(places), z=f4(losses.T), zmin=low, zmax=high, colorscale=_LOW_TO_HIGH, ncontours=24,
             line={"width": 0.6, "color": "rgba(31,39,51,.35)"},
-            colorbar={"title": {"text": "loss, nats a token", "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            colorbar=colour_bar("loss, nats a token", side="right"),
             hovertemplate="loss %{z:.4g} at (%{x:.2f}, %{y:.2f})<extra></extra>",
         )
     )  # fmt: skip
@@ -58,8 +58,9 @@ def _plane(run: Run, probe: str, table: Table) -> go.Figure:
             "caption": f"{plain(probe)}, {measured_at(run, int(table['step'][-1]))}, step {int(table['step'][-1]):,}"
         },
     )
-    fig.update_xaxes(range=[places[0], places[-1]], constrain="domain")
-    fig.update_yaxes(range=[places[0], places[-1]])
+    room = 0.04 * (places[-1] - places[0])  # the outermost looks lie on the border
+    fig.update_xaxes(range=[places[0] - room, places[-1] + room])
+    fig.update_yaxes(range=[places[0] - room, places[-1] + room])
     return fig
 
 
