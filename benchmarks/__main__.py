@@ -14,6 +14,7 @@ MODULES = {
     "regmix": "regmix",
     "bandits": "bandits",
     "curvature": "curvature",
+    "curvature_figures": "curvature_figures",
 }
 
 
