@@ -61,6 +61,11 @@ def test_a_simulation_says_what_it_came_to_and_leaves_a_run_that_opens(scenario,
     assert andrea("report", out) == 0
     assert "Against the truth" in (out / "report.html").read_text(encoding="utf-8")
 
+    (out / "record.zarr" / "phases" / "zarr.json").write_text("{", encoding="utf-8")
+    capsys.readouterr()
+    assert andrea("report", out) == 2
+    assert "or `andrea simulate` if it was simulated" in capsys.readouterr().err
+
 
 def test_the_policy_may_be_another_one_with_settings(scenario, tmp_path):
     assert andrea("simulate", scenario, "--policy", "exp3", "--set", "policy.gamma=0.5", "--out", tmp_path / "run") == 0

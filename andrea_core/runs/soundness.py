@@ -12,7 +12,7 @@ import numpy as np
 from andrea_core.errors import AndreaError, RunError
 from andrea_core.runs.files import remove
 
-RESTORE = "restore the folder from a copy, or start the run anew with `andrea run`"
+RESTORE = "restore the folder from a copy, or make the run anew: `andrea run`, or `andrea simulate` if it was simulated"
 
 
 @contextmanager

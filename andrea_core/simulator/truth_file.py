@@ -1,7 +1,7 @@
 """Truths as TOML: settings relative to a run's length, read, checked and fitted to a scenario's sources."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from andrea_core.errors import ScenarioError
 from andrea_core.layers import Tree, read_toml
 from andrea_core.simulator.presets import PRESETS, preset
 from andrea_core.simulator.truth import Change, Truth, checked
+from andrea_core.simulator.truth_numbers import Numbers, retention, square
 from andrea_core.spelling import nearest, shown
 from andrea_core.values import Mask, Vector
 
@@ -21,7 +22,9 @@ KEYS = (
 )  # fmt: skip
 MOST = 2.0**62
 """Tokens of a source beyond which they are not counted exactly any more."""
-NEEDED = ("floor", "start", "exponent", "noise", "size", "transfer")
+NEEDED = ("start", "floor", "exponent", "size")
+DEFAULTS = {"offset": 1.0, "noise": 0.0, "unit": 0.001}
+"""What holds where a file is silent; besides, each source teaches itself alone, and nothing is forgotten."""
 
 
 @attrs.frozen
@@ -41,9 +44,9 @@ def truth_of(asked: str, extent: Extent) -> Truth:
     """
     if asked in PRESETS:
         return fitted(preset(asked, extent.names), extent, asked)
-    if not asked.endswith(".toml"):
-        known = ", ".join(PRESETS)
-        raise ScenarioError(f"no truth is called {asked!r}{nearest(asked, PRESETS)}; presets: {known}; or a .toml file")
+    if not asked.endswith(".toml") or Path(asked).is_dir():
+        what = "is a folder" if Path(asked).is_dir() else "is neither"
+        raise ScenarioError(f"--truth: a preset's name or a TOML file; {asked!r} {what}{nearest(asked, PRESETS)}")
     return fitted(read_toml(Path(asked)), extent, asked)
 
 
@@ -57,97 +60,60 @@ def fitted(data: Tree, extent: Extent, where: str) -> Truth:
         raise ScenarioError(f"the truth {where}: missing {', '.join(missing)}; needed are {', '.join(NEEDED)}")
     order = _order(data, extent, where)
     count = len(extent.names)
+    numbers = Numbers(where, tuple(extent.names[i] for i in np.argsort(order)))
 
-    def vector(key: str, default: float | None = None) -> Vector:
-        found = np.asarray(_array(data.get(key, default), (count,), f"the truth {where}: {key}")[order])
-        _refuse_odd(found, extent.names, f"the truth {where}: {key}", zero=key in ("floor", "start", "noise"))
-        return found
+    def vector(key: str) -> Vector:
+        return np.asarray(numbers.vector(data.get(key, DEFAULTS.get(key)), key)[order])
 
     def matrix(value: Any, place: str) -> Vector:
-        return np.asarray(_array(value, (count, count), f"the truth {where}: {place}")[np.ix_(order, order)])
+        return np.asarray(numbers.matrix(value, place)[np.ix_(order, order)])
 
-    floor, exponent, offset = vector("floor"), vector("exponent"), vector("offset", 1.0)
-    start, transfer = vector("start"), matrix(data["transfer"], "transfer")
+    floor, exponent, offset, start = vector("floor"), vector("exponent"), vector("offset"), vector("start")
     if (start < floor).any():
         raise ScenarioError(f"the truth {where}: start must not be below floor, the loss cannot rise by training")
-    with np.errstate(over="ignore"):
-        scale = (start - floor) * offset**exponent
-    _refuse_odd(scale, extent.names, f"the truth {where}: start, offset and exponent (together)", zero=True)
     total = extent.steps * extent.tokens_per_step
     tokens = np.maximum(vector("size") * total, 1.0)
     if (tokens >= MOST).any():
         raise ScenarioError(f"the truth {where}: size asks for more than 2**62 tokens; give a part of the run's")
-    unit = _number(data.get("unit", 0.001), f"the truth {where}: unit")
-    if not 0 < unit * total < math.inf:
-        raise ScenarioError(f"the truth {where}: unit must be greater than 0 and finite, got {unit}")
     truth = Truth(
         name=str(data.get("name", where)),
         floor=floor,
-        scale=scale,
+        scale=(start - floor) * offset**exponent,
         exponent=exponent,
         offset=offset,
-        transfer=transfer,
+        transfer=matrix(data.get("transfer", np.eye(count).tolist()), "transfer"),
         noise=vector("noise"),
         tokens=tokens.astype(np.int64),
-        unit=unit * total,
+        unit=numbers.number(data.get("unit", DEFAULTS["unit"]), "unit") * total,
         target=_marked(data.get("target"), extent, where, "target", everything=True),
         pure_noise=_marked(data.get("pure_noise"), extent, where, "pure_noise", everything=False),
-        retention=_retention(data, extent, where),
-        changes=_changes(data, extent, where, matrix),
+        retention=retention(numbers.number(data["half_life"], "half_life"), extent.steps, where)
+        if "half_life" in data
+        else 1.0,
+        changes=_changes(data, extent, numbers, matrix),
     )
     return checked(truth)
 
 
-def _refuse_odd(found: Vector, names: Sequence[str], place: str, *, zero: bool) -> None:
-    """Raise ScenarioError, with the source, for a number that is not finite or too small."""
-    odd = np.flatnonzero(~(np.isfinite(found) & ((found >= 0) if zero else (found > 0))))
-    if len(odd):
-        least = "not negative" if zero else "greater than 0"
-        raise ScenarioError(f"{place} must be finite and {least}, got {found[odd[0]]} for source {names[odd[0]]!r}")
-
-
 def _order(data: Tree, extent: Extent, where: str) -> Any:
     """Return where each of the scenario's sources stands in the file; as they come when the file names none."""
-    count = len(np.atleast_1d(np.asarray(data["transfer"], dtype=object)))
-    if count != len(extent.names):
+    rows = square(data.get("transfer"))
+    if rows is not None and rows != len(extent.names):
         raise ScenarioError(
-            f"the truth {where} is of {count} sources, the scenario has {len(extent.names)}; "
+            f"the truth {where} is of {rows} sources, the scenario has {len(extent.names)}; "
             "take another truth, or a preset that fits any number"
         )
     named = data.get("sources")
     if named is None:
-        return np.arange(count)
-    if not isinstance(named, list) or sorted(map(str, named)) != sorted(extent.names):
-        odd = sorted(set(extent.names) ^ set(map(str, named if isinstance(named, list) else [named])))
+        return np.arange(len(extent.names))
+    listed = [str(name) for name in (named if isinstance(named, list) else [named])]
+    twice = [name for name, count in Counter(listed).items() if count > 1]
+    if twice:
+        raise ScenarioError(f"the truth {where}: its sources name {twice[0]!r} more than once")
+    odd = sorted(set(extent.names) ^ set(listed))
+    if odd:
         raise ScenarioError(f"the truth {where}: its sources are not the scenario's: {', '.join(odd)} on one side only")
-    listed = [str(name) for name in named]
     return np.array([listed.index(name) for name in extent.names])
-
-
-def _array(value: Any, shape: tuple[int, ...], place: str) -> Vector:
-    """Return numbers of a shape; one number stands for all of a vector."""
-    try:
-        found = np.asarray(value, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ScenarioError(f"{place} must be {_words(shape)}, got {shown(value)}") from None
-    if found.ndim == 0 and len(shape) == 1:
-        found = np.full(shape, found)
-    if found.shape != shape:
-        raise ScenarioError(f"{place} must be {_words(shape)}; it has the shape {found.shape}")
-    return found
-
-
-def _words(shape: tuple[int, ...]) -> str:
-    return f"{shape[0]} numbers" if len(shape) == 1 else f"{shape[0]} rows of {shape[1]} numbers"
-
-
-def _number(value: Any, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ScenarioError(f"{place} must be a number, got {shown(value)}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise ScenarioError(f"{place} is larger than any floating-point number") from None
 
 
 def _marked(value: Any, extent: Extent, where: str, key: str, *, everything: bool) -> Mask:
@@ -160,29 +126,17 @@ def _marked(value: Any, extent: Extent, where: str, key: str, *, everything: boo
     return np.array([name in named for name in extent.names])
 
 
-def _retention(data: Tree, extent: Extent, where: str) -> float:
-    if "half_life" not in data:
-        return 1.0
-    half_life = _number(data["half_life"], f"the truth {where}: half_life")
-    if half_life <= 0:
-        raise ScenarioError(f"the truth {where}: half_life must be greater than 0 (a part of the run), got {half_life}")
-    retention = float(0.5 ** min(1.0 / max(half_life * extent.steps, 1e-300), 1e300)) if half_life < math.inf else 1.0
-    if not 0 < retention <= 1:
-        raise ScenarioError(f"the truth {where}: half_life {half_life} forgets everything within one step; raise it")
-    return retention
-
-
-def _changes(data: Tree, extent: Extent, where: str, matrix: Callable[[Any, str], Vector]) -> tuple[Change, ...]:
+def _changes(data: Tree, extent: Extent, numbers: Numbers, matrix: Callable[[Any, str], Vector]) -> tuple[Change, ...]:
     listed: Any = data.get("changes", [])
     if not isinstance(listed, list):
-        raise ScenarioError(f"the truth {where}: changes must be a list of tables, got {shown(listed)}")
+        raise ScenarioError(f"the truth {numbers.where}: changes must be a list of tables, got {shown(listed)}")
     changes = []
     for index, one in enumerate(listed):
-        place = f"changes[{index}]"
+        place = f"the truth {numbers.where}: changes[{index}]"
         if not isinstance(one, dict) or set(one) != {"at", "transfer"}:
-            raise ScenarioError(f"the truth {where}: {place} must have the keys at and transfer, got {shown(one)}")
-        at = _number(one["at"], f"the truth {where}: {place}.at")
+            raise ScenarioError(f"{place} must have the keys at and transfer, got {shown(one)}")
+        at = numbers.number(one["at"], f"changes[{index}].at")
         if not 0 < at < 1:
-            raise ScenarioError(f"the truth {where}: {place}.at must lie between 0 and 1 (parts of the run), got {at}")
-        changes.append(Change(round(at * extent.steps), matrix(one["transfer"], f"{place}.transfer")))
+            raise ScenarioError(f"{place}.at must lie between 0 and 1 (parts of the run), got {at}")
+        changes.append(Change(round(at * extent.steps), matrix(one["transfer"], f"changes[{index}].transfer")))
     return tuple(sorted(changes, key=lambda change: change.step))

@@ -126,18 +126,21 @@ def test_a_file_that_names_its_sources_is_put_in_the_scenarios_order():
         ({"floors": 1}, "did you mean 'floor'"),
         ({"transfer": [[1.0]]}, "is of 1 sources, the scenario has 2"),
         ({"transfer": [[1.0, 0.0], [0.0]]}, "transfer must be 2 rows of 2 numbers"),
-        ({"transfer": [[1.0, -0.1], [0.0, 1.0]]}, "transfer[0][1] must be finite and not negative, got -0.1"),
-        ({"noise": [0.1, 0.1, 0.1]}, "noise must be 2 numbers; it has the shape (3,)"),
-        ({"noise": "loud"}, "noise must be 2 numbers, got 'loud'"),
-        ({"exponent": 0}, "exponent must be finite and greater than 0, got 0.0 for source 'a'"),
+        (
+            {"transfer": [[1.0, -0.1], [0.0, 1.0]]},
+            "transfer[0][1] must be finite, not negative and at most 1e+06, got -0.1",
+        ),
+        ({"noise": [0.1, 0.1, 0.1]}, "has the shape (3,)"),
+        ({"noise": "loud"}, "noise must be 2 numbers, or one for all, got 'loud'"),
+        ({"exponent": 0}, "exponent must be finite, greater than 0 and at most 10, got 0.0 for source 'a'"),
         ({"floor": 6.0}, "start must not be below floor"),
         ({"sources": ["a", "c"]}, "b, c on one side only"),
         ({"target": ["z"]}, "no source 'z'"),
         ({"target": []}, "target must name at least one source"),
-        ({"half_life": 0}, "half_life must be greater than 0"),
+        ({"half_life": 0}, "half_life must be finite, greater than 0"),
         ({"changes": [{"at": 2.0, "transfer": [[1, 0], [0, 1]]}]}, "changes[0].at must lie between 0 and 1"),
         ({"changes": [{"at": 0.5}]}, "must have the keys at and transfer"),
-        ({"unit": 0}, "unit must be greater than 0"),
+        ({"unit": 0}, "unit must be finite and between 1e-09 and 1e+09"),
     ],
 )
 def test_a_truth_that_does_not_fit_is_refused_with_its_place(changes, words):
@@ -149,8 +152,8 @@ def test_a_truth_that_does_not_fit_is_refused_with_its_place(changes, words):
 
 
 def test_a_truth_that_lacks_keys_is_told_which():
-    with pytest.raises(ScenarioError, match="missing floor, transfer; needed are"):
-        fitted({key: value for key, value in data().items() if key not in ("floor", "transfer")}, TWO, "x.toml")
+    with pytest.raises(ScenarioError, match="missing start, floor; needed are"):
+        fitted({key: value for key, value in data().items() if key not in ("floor", "start")}, TWO, "x.toml")
 
 
 def test_arrays_that_do_not_fit_together_are_refused(make):
