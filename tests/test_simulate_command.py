@@ -61,7 +61,7 @@ def test_a_simulation_says_what_it_came_to_and_leaves_a_run_that_opens(scenario,
     assert andrea("report", out) == 0
     assert "Against the truth" in (out / "report.html").read_text(encoding="utf-8")
 
-    (out / "record.zarr" / "phases" / "zarr.json").write_text("{", encoding="utf-8")
+    (out / "run.zarr" / "zarr.json").write_text("{", encoding="utf-8")
     capsys.readouterr()
     assert andrea("report", out) == 2
     assert "or `andrea simulate` if it was simulated" in capsys.readouterr().err
@@ -178,3 +178,12 @@ def test_a_reward_that_never_scored_a_source_is_noted_where_a_policy_learns(scen
     assert andrea("simulate", scenario, *options, "--out", tmp_path / "run") == 0
     words = f"the reward silent gave no finite score in any of {open_run(tmp_path / 'run').phases.rows} phases"
     assert (words in " ".join(capsys.readouterr().err.split())) is told
+
+
+def test_a_race_over_one_seed_decides_nothing(scenario, tmp_path, capsys):
+    assert andrea("race", scenario, "--policies", "ucb1", "--seeds", 1, "--out", tmp_path / "race") == 0
+    said = capsys.readouterr().out
+    assert "120 steps, 1 seed; thousandths" in said
+    assert [line.split("|")[5].strip() for line in said.splitlines() if line.startswith("| ucb1 |")] == ["undecided"]
+    assert "one seed says nothing of others" in said
+    assert "1 seed<" in (tmp_path / "race" / "race.svg").read_text(encoding="utf-8")

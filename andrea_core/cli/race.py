@@ -121,10 +121,11 @@ class _Told:
 
 def _text(rows: "list[Standing]", what: str, steps: int, seeds: int, failed: "dict[str, str]") -> str:
     """Return the race as Markdown: a heading, what it measures, the table, a sentence."""
+    from andrea_core.cli.console import counted
     from andrea_core.simulator.standings import LEVEL, markdown, summary
 
     interval = f", ± {100 * LEVEL:.0f} % intervals (Student's t; of paired differences where two are compared)"
-    about = f"{steps:,} steps, {seeds} seeds; thousandths of a nat a token{interval if seeds > 1 else ''}"
+    about = f"{steps:,} steps, {counted(seeds, 'seed')}; thousandths of a nat a token{interval if seeds > 1 else ''}"
     return f"# Race: {what}\n\n{about}\n\n{markdown(rows, failed)}\n{summary(rows)}\n"
 
 
@@ -137,13 +138,14 @@ def _write(
     failed: "dict[str, str]",
 ) -> None:
     """Write every run as CSV, the table as JSON and Markdown, and the figure."""
+    from andrea_core.cli.console import counted
     from andrea_core.runs.files import write_text
     from andrea_core.simulator.forest import forest
     from andrea_core.simulator.standings import as_csv, as_json
 
     seeds = sorted({heat.seed for heat in heats})
     facts = {"scenario": ground.scenario.name, "profile": ground.profile, "truth": ground.truth, "seeds": seeds}
-    title = f"{ground.scenario.stem}, truth {Path(ground.truth).stem}, {len(seeds)} seeds"
+    title = f"{ground.scenario.stem}, truth {Path(ground.truth).stem}, {counted(len(seeds), 'seed')}"
     files = {
         RUNS: as_csv(heats),
         "race.json": as_json(rows, {**facts, "failed": failed}),

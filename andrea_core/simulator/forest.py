@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from andrea_core.report.style import FONT, GRID, INK, MUTED
-from andrea_core.simulator.standings import Estimate, Standing
+from andrea_core.simulator.standings import UNDECIDED, Estimate, Standing
 
 ROW, LEFT, PLOT, RIGHT, TOP, BELOW = 24, 212, 560, 92, 64, 54
 LONGEST = 28
-COLOURS = {"better": "#0ca678", "worse": "#d9480f", "no difference": MUTED, "-": INK}
+COLOURS = {"better": "#0ca678", "worse": "#d9480f", UNDECIDED: MUTED, "-": INK}
 TICKS = 5
 
 
@@ -77,7 +77,7 @@ def _short(name: str) -> str:
 
 
 def _key() -> Iterator[str]:
-    words = {"better": "better than uniform", "no difference": "no difference", "worse": "worse", "-": "uniform"}
+    words = {"better": "better than uniform", UNDECIDED: UNDECIDED, "worse": "worse", "-": "uniform"}
     place = LEFT
     for word, text in words.items():
         yield f'<circle cx="{place}" cy="46" r="4.5" fill="{COLOURS[word]}"/>'

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from andrea_core.simulator.race import CONTROLS, Heat
+from andrea_core.simulator.verdict import Verdict
 from andrea_core.values import Vector
 
 LEVEL = 0.95
@@ -43,6 +44,9 @@ class Estimate:
         return -1 if self.mean < 0 else 1
 
 
+FIELDS = tuple(field.name for field in attrs.fields(Verdict))
+"""What a race writes down of each run."""
+UNDECIDED = "undecided"
 ROUNDING = 1e-9
 """Differences of regret below this are rounding."""
 
@@ -65,10 +69,10 @@ class Standing:
 
     @property
     def word(self) -> str:
-        """How it stands against uniform weights."""
+        """How it stands against uniform weights; an interval that holds 0, or none, decides nothing."""
         if self.policy == CONTROLS[0]:
             return "-"
-        return ("better", "no difference", "worse")[self.over_uniform.sign + 1]
+        return ("better", UNDECIDED, "worse")[self.over_uniform.sign + 1]
 
 
 def standings(heats: Sequence[Heat], learning: Mapping[str, bool]) -> list[Standing]:
@@ -136,21 +140,32 @@ def summary(rows: Sequence[Standing]) -> str:
     learning = [row for row in rows if row.learns]
     lower = [row for row in learning if row.over_uniform.mean < 0]
     sure = [row for row in learning if row.over_uniform.sign < 0]
-    return (
-        f"{len(lower)} of {len(learning)} policies that learn have a lower mean regret than uniform weights, "
-        f"{len(sure)} of them with a {100 * LEVEL:.0f} % interval of the paired difference below 0."
-    )
+    found = f"{len(lower)} of {len(learning)} policies that learn have a lower mean regret than uniform weights"
+    if all(math.isnan(row.regret.half) for row in rows):
+        return f"{found}; one seed says nothing of others."
+    return f"{found}, {len(sure)} of them with a {100 * LEVEL:.0f} % interval of the paired difference below 0."
 
 
 def as_csv(heats: Sequence[Heat]) -> str:
     """Return every run as a row."""
-    fields = ("loss", "regret", "static_regret", "target", "steps_to_target", "noise_share")
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["policy", "seed", *fields])
+    writer.writerow(["policy", "seed", *FIELDS])
     for heat in heats:
-        writer.writerow([heat.policy, heat.seed, *(getattr(heat.verdict, field) for field in fields)])
+        writer.writerow([heat.policy, heat.seed, *(getattr(heat.verdict, field) for field in FIELDS)])
     return out.getvalue()
+
+
+def from_csv(text: str) -> list[Heat]:
+    """Return the heats that `as_csv` wrote, number for number; a last line that was cut off is left out."""
+    whole = text[: text.rfind("\n") + 1]
+    return [_read(row) for row in csv.DictReader(io.StringIO(whole))]
+
+
+def _read(row: Mapping[str, str]) -> Heat:
+    found: dict[str, Any] = {field: float(row[field]) for field in FIELDS if field != "steps_to_target"}
+    steps = row["steps_to_target"]
+    return Heat(row["policy"], int(row["seed"]), Verdict(**found, steps_to_target=int(steps) if steps else None))
 
 
 def as_json(rows: Sequence[Standing], facts: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from andrea_core.simulator.truth import Truth
 from andrea_core.values import Vector
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen
 class Verdict:
     """One run against the best possible: losses are means over the target sources at the end, in nats a token.
 
@@ -26,7 +26,6 @@ class Verdict:
     target: float
     steps_to_target: int | None
     noise_share: float
-    shares: Vector
 
 
 def verdict(truth: Truth, optimum: Optimum, trace: Trace) -> Verdict:
@@ -41,7 +40,6 @@ def verdict(truth: Truth, optimum: Optimum, trace: Trace) -> Verdict:
         target=target,
         steps_to_target=first_at(trace.mean, target),
         noise_share=float(trace.shares[truth.pure_noise].sum()) if known else float("nan"),
-        shares=trace.shares,
     )
 
 

@@ -6,19 +6,18 @@ import json
 import math
 import xml.etree.ElementTree as ElementTree
 
-import numpy as np
 import pytest
 
 from andrea_core.errors import AndreaError, ScenarioError
 from andrea_core.simulator.forest import forest
 from andrea_core.simulator.race import Ground, Heat, entrants, learns, listed, race
-from andrea_core.simulator.standings import Estimate, as_csv, as_json, markdown, standings, summary
+from andrea_core.simulator.standings import Estimate, as_csv, as_json, from_csv, markdown, standings, summary
 from andrea_core.simulator.verdict import Verdict
 
 
 def heats(**regrets):
     return [
-        Heat(name, seed, Verdict(2.0 + r, r, r + 0.01, 2.5, None if r > 0.2 else 100, 0.1, np.ones(3) / 3))
+        Heat(name, seed, Verdict(2.0 + r, r, r + 0.01, 2.5, None if r > 0.2 else 100, 0.1))
         for name, values in regrets.items()
         for seed, r in enumerate(values)
     ]
@@ -71,7 +70,7 @@ def test_intervals_are_students_on_paired_differences():
     assert good.over_uniform.mean == pytest.approx(-0.04)
     assert good.over_uniform.half == pytest.approx(12.706204736 * 0.01, rel=1e-6)  # t(1, .975) times 0.01414 / sqrt 2
     assert good.over_static == Estimate(pytest.approx(-0.01), pytest.approx(0.0, abs=1e-12))
-    assert good.word == "no difference"
+    assert good.word == "undecided"
 
 
 def test_a_difference_is_called_one_when_its_interval_excludes_zero():
@@ -85,7 +84,8 @@ def test_a_single_seed_has_no_interval_and_decides_nothing():
     (row, *_) = standings(heats(uniform=[0.1], good=[0.05]), {})
 
     assert math.isnan(row.regret.half)
-    assert row.word == "no difference"
+    assert row.word == "undecided"
+    assert summary([row]).endswith("one seed says nothing of others.")
 
 
 def test_tables_and_figure_hold_every_policy_and_parse():
@@ -98,3 +98,10 @@ def test_tables_and_figure_hold_every_policy_and_parse():
     assert {"good", "uniform", "a < b"} <= set(texts)
     assert [row["regret"] for row in csv.DictReader(io.StringIO(as_csv(found)))] == ["0.1", "0.3", "0.05", "0.27"]
     assert json.loads(as_json(rows, {"seeds": [0, 1]}))["policies"][1]["to_target"] is None
+
+
+def test_runs_that_were_written_down_are_read_again_number_for_number():
+    found = heats(uniform=[1 / 3, 0.3], good=[0.05, 0.1 + 0.2])
+
+    assert from_csv(as_csv(found)) == found
+    assert from_csv(as_csv(found)[:-9]) == found[:-1]
