@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,7 @@ def new_run(
     path = out or Path("runs") / new_name(loaded.scenario.name)
     there = path.exists()
     folder = by_first(ranks, lambda: create_folder(path, loaded, corpus, device, used))
-    with gone_after_failure(folder, there=there or not ranks.first):
+    with gone_after_failure(folder, there=there) if ranks.first else nullcontext():
         return assemble(parts, folder, progress)
 
 

@@ -86,6 +86,16 @@ def test_a_folder_that_was_there_stays(tiny, tmp_path, faulty):
     assert (tmp_path / "run").is_dir()
 
 
+def test_another_rank_than_the_first_takes_nothing_away(tiny, tmp_path, faulty, monkeypatch):
+    (tmp_path / "run" / "run.zarr").mkdir(parents=True)
+    monkeypatch.setattr(Two, "share", lambda _self, _make: tmp_path / "run")
+    monkeypatch.setattr("andrea_core.assembly.parts_of", lambda *_: None)
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'loaded'"):
+        new_run(load(tiny), tmp_path / "run", Progress(), device="cpu", threads=1, ranks=Two())
+
+    assert (tmp_path / "run" / "run.zarr").is_dir()
+
+
 def test_a_fork_that_is_refused_leaves_no_folder_and_its_parent_as_it_was(tiny, tmp_path, faulty, monkeypatch):
     base, parent, out = ["curriculum={ use = 'static' }"], tmp_path / "parent", tmp_path / "fork"
     experiment = begin(tiny, parent, [*base, "run.steps=2"], faulty)
