@@ -55,7 +55,7 @@ class Slices:
 
     directions: str = one_of("random", "path", "eigen", "last", default="random")
     points: int = number(default=11, at_least=3, at_most=255)
-    span: float = positive(default=1.0)
+    span: float = positive(default=1.0, at_most=1e6)
     plane: bool = True
     seed: int = number(default=1, at_least=0)
     keep: int = number(default=8, at_least=2, at_most=512)
