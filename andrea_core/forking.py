@@ -47,7 +47,7 @@ def forked_run(
     that cannot be carried.
     """
     require_run(parent)
-    facts, was = read_facts(parent), scenario_of(parent)
+    facts, was = read_facts(parent), scenario_of(parent, loaded.scenario.plugins, only_missing=True)
     step = _step(parent, step)
     _refuse_over(loaded, parent, step)
     refuse_infeasible(loaded, step)
@@ -84,10 +84,11 @@ def forked_run(
     return new, step
 
 
-def scenario_of(run: Path, plugins: Sequence[str] = ()) -> Loaded:
+def scenario_of(run: Path, plugins: Sequence[str] = (), *, only_missing: bool = False) -> Loaded:
     """Return the scenario that a run was started with, whatever its scenario.toml says now.
 
-    `plugins` are named besides; a file among them may be one of the run's at its new place. Raises RunError when the
+    `plugins` are named besides; a file among them may be one of the run's at its new place, and is nothing else with
+    `only_missing`. Raises RunError when the
     run's plugins are not there, or have changed so that the scenario cannot be read with them.
     """
     facts = read_facts(run)
@@ -95,7 +96,7 @@ def scenario_of(run: Path, plugins: Sequence[str] = ()) -> Loaded:
     if not isinstance(text, str):
         return load_resolved(run / SCENARIO)
     data = tomllib.loads(text)
-    data["plugins"] = placed(facts, data.get("plugins", []), plugins)
+    data["plugins"] = placed(facts, data.get("plugins", []), plugins, only_missing=only_missing)
     catalogue = Catalogue.of(data["plugins"], folder=run)
     try:
         return checked(data, catalogue, Layers(data, {(): str(run / SCENARIO)}).origin)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from andrea_core import ModelView, Objective
 
+FURTHEST = 1e6  # a radius beyond it is no perturbation of any model
 MOVED = 0.05  # of the worst rise: a last gain beyond it says that the ascent had not ended
 
 
@@ -41,12 +42,12 @@ class PerturbationSharpness:
 
     needs: ClassVar[frozenset[str]] = frozenset()
 
-    rho: float = positive(default=0.05)
-    rho_adaptive: float = positive(default=0.5)
-    noise: float = positive(default=0.005)
-    noise_adaptive: float = positive(default=0.05)
-    box: float = positive(default=0.0005)
-    box_adaptive: float = positive(default=0.005)
+    rho: float = positive(default=0.05, at_most=FURTHEST)
+    rho_adaptive: float = positive(default=0.5, at_most=FURTHEST)
+    noise: float = positive(default=0.005, at_most=FURTHEST)
+    noise_adaptive: float = positive(default=0.05, at_most=FURTHEST)
+    box: float = positive(default=0.0005, at_most=FURTHEST)
+    box_adaptive: float = positive(default=0.005, at_most=FURTHEST)
     draws: int = number(default=4, at_least=1, at_most=1024)
     ascent: int = number(default=5, at_least=0, at_most=1000)
     batches: int = number(default=1, at_least=1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 import numpy as np
 
-from andrea_core import Measurement, Timetable, number, positive
+from andrea_core import Measurement, Timetable, number
 from andrea_plugins.probes.curved import Curved, valued
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Spectrum(Curved):
     vectors: int = number(default=2, at_least=1, at_most=1000)
     steps: int = number(default=10, at_least=1, at_most=1000)
     points: int = number(default=256, at_least=8, at_most=4096)
-    width: float = positive(default=0.01, at_most=1)
+    width: float = number(default=0.01, at_least=1e-6, at_most=1)
     products: int = number(default=10_000, at_least=1)
 
     def measure(
