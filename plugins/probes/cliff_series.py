@@ -78,9 +78,10 @@ class Rule:
         """Append an entry to a series, in place, and return the level shift that it shows.
 
         While one is followed, no other is looked for; it is forgotten when m entries on end are back on the old side of
-        the half way. After `span` entries the series waits to be judged, and takes none.
+        the half way. After `span` entries the series waits to be judged, and takes none. A loss that is no number is
+        no entry.
         """
-        if memory.since[index] >= self.span:
+        if memory.since[index] >= self.span or not math.isfinite(loss):
             return None
         push(memory, index, loss, step, position)
         if memory.since[index] < 0:

@@ -158,6 +158,15 @@ def test_a_source_with_many_rows_a_step_speaks_once_a_step():
     assert (event.step, event.positions) == (201, (800, 804, 808))
 
 
+@pytest.mark.parametrize("loss", [np.nan, np.inf])
+def test_losses_that_are_no_numbers_are_no_entries(loss):
+    losses = noise(300)
+    losses[120:150, 0] = loss
+    losses[200:, 0] = 0.3
+
+    assert [(event.series, event.kind, event.step) for event in found(losses)] == [(0, "fall", 201)]
+
+
 def test_a_level_that_was_known_long_ago_is_no_level():
     at = np.concatenate([np.arange(30), np.arange(600, 700)])
     losses = noise(700)
