@@ -171,7 +171,7 @@ def inner(one: Tensor, other: Tensor) -> float:
 
     In float32 a length of 20 million entries is off by a thousandth, and with it every eigenvalue.
     """
-    parts = zip(one.split(AT_ONCE), other.split(AT_ONCE), strict=True)
+    parts = zip(torch.split(one, AT_ONCE), torch.split(other, AT_ONCE), strict=True)
     return sum(float(left.double() @ right.double()) for left, right in parts)
 
 
