@@ -171,6 +171,8 @@ def inner(one: Tensor, other: Tensor) -> float:
 
     In float32 a length of 20 million entries is off by a thousandth, and with it every eigenvalue.
     """
+    if one.device.type == "mps":  # it has no float64
+        one, other = one.cpu(), other.cpu()
     parts = zip(torch.split(one, AT_ONCE), torch.split(other, AT_ONCE), strict=True)
     return sum(float(left.double() @ right.double()) for left, right in parts)
 

@@ -137,9 +137,13 @@ def interval(values):
 
 
 def verdict(table, name="heldout_width"):
-    """Return whether the polish left a larger size than going on without it: yes, no or undecided."""
-    _, low, high = interval(differences(table, name)["difference"])
-    return "yes" if low > 0 else "no" if high < 0 else "undecided"
+    """Return whether the polish left a larger size than going on without it: yes, no or undecided.
+
+    With fewer seeds than were planned nothing is decided: to stop where an interval happens to be narrow is to choose.
+    """
+    values = differences(table, name)["difference"]
+    _, low, high = interval(values)
+    return "undecided" if len(values) < len(SEEDS) else "yes" if low > 0 else "no" if high < 0 else "undecided"
 
 
 def cell(values, *, log):
@@ -176,8 +180,11 @@ def summary(table):
     for name, said in SAID.items():
         cells = [cell(values, log=is_size(name)) for values in differences(table, name).values()]
         lines.append(f"| {said} | {' | '.join(cells)} |")
-    several = "" if len(seeds) > 1 else " One seed has no interval, and decides nothing."
-    return "\n".join([*lines, "", f"Does the polish leave a wider basin? By this table: *{verdict(table)}*.{several}"])
+    few = len(seeds) < len(SEEDS)
+    missing = (
+        f" It has {len(seeds)} of the {len(SEEDS)} seeds that were planned, so nothing is decided yet." if few else ""
+    )
+    return "\n".join([*lines, "", f"Does the polish leave a wider basin? By this table: *{verdict(table)}*.{missing}"])
 
 
 def marked(text, block):
