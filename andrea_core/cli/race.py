@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,11 @@ from andrea_core.cli.running import scenario_options
 
 if TYPE_CHECKING:
     from andrea_core.scenario import Loaded
+    from andrea_core.simulator.heats import Heats
     from andrea_core.simulator.race import Ground, Heat
     from andrea_core.simulator.standings import Standing
 
 FAILED = 1
-RUNS = "runs.csv"
 _SEEDS, _JOBS = click.IntRange(min=1, max=10_000), click.IntRange(min=1, max=256)
 _FOLDER = click.Path(path_type=Path)
 
@@ -40,36 +40,46 @@ def race(policies: str, seeds: int, truth: str, jobs: int, out: Path | None, **o
     """Simulate SCENARIO under each policy with the same seeds, and print the table of regrets as Markdown.
 
     Always among them: uniform, proportional and random weights, and for each run a static one at its own mean weights.
-    A policy that fails on the way is a row with the reason, and the exit code is then 1; the others are kept.
+    A policy that fails on the way is a row, with the reason below, and the exit code is then 1; the others are kept.
+    A race that was broken off is gone on with when the same command names its folder with --out.
     """
+    from andrea_core.simulator.heats import begun, begun_as
     from andrea_core.simulator.race import Ground, check, entrants, listed
+    from andrea_core.simulator.simulation import Simulation
 
     asked = listed(policies)
     if not all(asked):
         raise click.UsageError(f"--policies {policies!r}: write names with commas between them, for example ucb1,exp3")
+    twice = next((name for name in asked if asked.count(name) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"--policies names {twice} more than once; name each policy once")
     seed = options.pop("seed")
     ground = Ground(truth=truth, **options)
     loaded = check(ground, entrants(asked))
-    scenario = next(iter(loaded.values())).scenario
-    first = _seed(scenario.seed if seed is None else seed, seeds)
-    with new_place(out or Path("races") / _folder_name(scenario.name, truth)) as folder:
-        return _raced(ground, loaded, range(first, first + seeds), jobs, folder)
+    one = next(iter(loaded.values()))
+    first = _seed(one.scenario.seed if seed is None else seed, seeds)
+    every = range(first, first + seeds)
+    folder = out or Path("races") / _folder_name(one.scenario.name, truth)
+    facts = begun_as(loaded, Simulation.of(one, truth).truth.digest)
+    with begun(folder, facts) as heats, _told_when_broken_off(folder, every, len(loaded) * seeds):
+        return _raced(ground, loaded, every, jobs, heats)
 
 
-def _raced(ground: "Ground", loaded: "dict[str, Loaded]", seeds: range, jobs: int, folder: Path) -> int:
+def _raced(ground: "Ground", loaded: "dict[str, Loaded]", seeds: range, jobs: int, kept: "Heats") -> int:
     """Run all heats, print and write what they come to; return the exit code."""
     from andrea_core.simulator.race import learns, race as raced
     from andrea_core.simulator.standings import standings
 
     began, failed = time.monotonic(), dict[str, str]()
-    tell = _Told(folder / RUNS, len(loaded) * len(seeds))
-    heats = raced(ground, list(loaded), seeds, jobs=jobs, tell=tell, failed=failed.__setitem__)
+    earlier = [heat for heat in kept.earlier if heat.seed in seeds]
+    tell = _Told(kept, len(earlier), len(loaded) * len(seeds))
+    heats = raced(ground, list(loaded), seeds, jobs=jobs, tell=tell, failed=failed.__setitem__, earlier=earlier)
     rows = standings(heats, {name: learns(one) for name, one in loaded.items()})
     scenario = next(iter(loaded.values())).scenario
     text = _text(rows, f"{scenario.name}, truth {ground.truth}", scenario.run.steps, len(seeds), failed)
     click.echo(text, nl=False)
     click.echo(f"{len(heats)} runs in {time.monotonic() - began:.0f} s", err=True)
-    _write(folder, ground, heats, rows, text, failed)
+    _write(kept.path.parent, ground, heats, rows, text, failed)
     for name, reason in failed.items():
         click.echo(f"failed: {name}: {reason}", err=True)
     return FAILED if failed else 0
@@ -83,37 +93,33 @@ def _seed(first: int, count: int) -> int:
 
 
 @contextmanager
-def new_place(folder: Path) -> Iterator[Path]:
-    """Make a race's folder, refuse one with something in it; a race that ends before its first heat leaves none."""
-    from andrea_core.errors import RunError
-    from andrea_core.runs.files import disk_errors
-
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
-    with disk_errors(str(folder)):
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise RunError(f"{folder} is not empty; a race is not written over anything: name a new folder with --out")
+def _told_when_broken_off(folder: Path, seeds: range, total: int) -> Iterator[None]:
+    """Say what an interrupted race has done, and how it is gone on with."""
     try:
-        yield folder
-    finally:
-        for place in made:
-            with suppress(OSError):  # it holds what was done
-                place.rmdir()
+        yield
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        from andrea_core.simulator.heats import RUNS, on_disk
+
+        done = sum(heat.seed in seeds for heat in on_disk(folder / RUNS))
+        if done:
+            click.echo(
+                f"{done} of {total} runs are in {folder / RUNS}; to go on with the others, give the same command "
+                f"with --out {folder}",
+                err=True,
+            )
+        raise
 
 
 class _Told:
     """Writes each run down as it ends, so that nothing done is lost; says how far the race is, a line each tenth."""
 
-    def __init__(self, path: Path, total: int) -> None:
-        self.path, self.total, self.done = path, total, 0
+    def __init__(self, heats: "Heats", done: int, total: int) -> None:
+        self.heats, self.total, self.done = heats, total, done
+        if done:
+            click.echo(f"{done} of {total} runs were there already", err=True)
 
     def __call__(self, heat: "Heat") -> None:
-        from andrea_core.runs.files import disk_errors
-        from andrea_core.simulator.standings import as_csv
-
-        head, _, row = as_csv([heat]).partition("\n")
-        with disk_errors(str(self.path)), self.path.open("a", encoding="utf-8") as file:
-            file.write(row if self.done else f"{head}\n{row}")
+        self.heats.add(heat)
         self.done += 1
         if self.done * 10 // self.total > (self.done - 1) * 10 // self.total:
             click.echo(f"{self.done} of {self.total} runs", err=True)
@@ -141,6 +147,7 @@ def _write(
     from andrea_core.cli.console import counted
     from andrea_core.runs.files import write_text
     from andrea_core.simulator.forest import forest
+    from andrea_core.simulator.heats import RUNS
     from andrea_core.simulator.standings import as_csv, as_json
 
     seeds = sorted({heat.seed for heat in heats})

@@ -10,7 +10,7 @@ from andrea_core.report.style import MUTED, f4, plain, source_colours
 from andrea_core.values import Vector
 
 Box = tuple[float, float, float, float]  # left, bottom, right, top
-LETTERS, BUSY = 18, 3
+LETTERS, BUSY, FEW = 18, 3, 8
 LETTER, LINE = 0.0172, 0.038  # of the corners' extent: a letter's width and a line's height in a figure 500 pixels wide
 GAP = 0.012  # between a cross and its name
 _ALIGNED = {"right": 0.0, "center": -0.5, "left": -1.0}  # the part of its width by which a name starts off its cross
@@ -29,11 +29,18 @@ class Labels:
         size = _size(corners)
         return (_box(corners[k], text, self.sides[k], size) for k, text in self.shown.items())
 
+    def beside(self, spot: Vector, corners: Vector, side: str) -> str:
+        """Return where a text at a spot (2,) goes: on a side, "top" or "bottom", or the other if a name is there."""
+        size, other = _size(corners), "bottom" if side == "top" else "top"
+        text = _box(np.asarray(spot, np.float64), " " * len("start"), f"{side} center", size)
+        return f"{other if any(_overlap(text, box) for box in self.boxes(corners)) else side} center"
+
 
 def placed(corners: Vector, sources: Sequence[str], walk: Vector) -> Labels:
     """Write as many names as find room beside their corner (K, 2): the outermost first, each on its first free side.
 
-    No name overlaps another one or the cross of another source, and none stands where the walk (n, 2) is dense.
+    No name overlaps another one or the cross of another source, and none stands where the walk (n, 2) is dense; but
+    of a `FEW` sources each has its name, if need be over the walk.
     """
     size, middle = _size(corners), corners.mean(axis=0)
     taken: list[Box] = []
@@ -41,13 +48,16 @@ def placed(corners: Vector, sources: Sequence[str], walk: Vector) -> Labels:
     for k in np.argsort(-np.linalg.norm(corners - middle, axis=1), kind="stable").tolist():
         text = sources[k] if len(sources[k]) <= LETTERS else sources[k][: LETTERS - 1] + "…"
         others = np.delete(corners, k, axis=0)
+        free: list[tuple[int, Box, str]] = []
         for side in _sides(corners[k] - middle):
             box = _box(corners[k], text, side, size)
-            crowded = _under(box, others, size) > 0 or _under(box, walk, size) > BUSY
-            if not crowded and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
-                shown[k], sides[k] = text, side
-                break
+            if _under(box, others, size) == 0 and not any(_overlap(box, other) for other in taken):
+                free.append((_under(box, walk, size), box, side))
+        clear = [one for one in free if one[0] <= BUSY]
+        if clear or (free and len(corners) <= FEW):
+            _, box, side = clear[0] if clear else min(free, key=lambda one: one[0])
+            taken.append(box)
+            shown[k], sides[k] = text, side
     return Labels(shown, sides)
 
 

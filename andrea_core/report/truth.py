@@ -13,6 +13,8 @@ from andrea_core.report.timeline import drawn_stages, every
 from andrea_core.runs.store import Run
 
 MOST = 2000
+ABOVE = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.01, "yanchor": "bottom"}
+"""A legend outside the plot, where it hides neither a bar nor a line."""
 
 
 def truth_panel(run: Run) -> Panel | None:
@@ -35,8 +37,8 @@ def _losses(run: Run, optimum: Mapping[str, Any]) -> go.Figure:
     table = run.probes["truth"]
     shown = every(table.rows, MOST)
     steps, mean = table["step"][shown].astype(np.int64), table["mean"][shown]
-    fig = figure(430, "step", "mean loss of the targets, nats a token", showlegend=True)
-    fig.update_layout(legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"})
+    fig = figure(450, "step", "mean loss of the targets, nats a token", showlegend=True)
+    fig.update_layout(legend=ABOVE | {"y": 1.07}, margin={"t": 64})  # over the names of the stages
     fig.add_scatter(x=steps, y=f4(mean), mode="lines", name="this run", line={"color": INK, "width": 1.6})
     for name, dash in (("uniform", "dot"), ("loss", "dash")):
         label = "optimum at the end" if name == "loss" else "uniform weights at the end"
@@ -54,7 +56,7 @@ def _mixes(run: Run, optimum: Mapping[str, Any]) -> go.Figure:
     best = spans @ np.array(optimum["weights"], np.float64) / spans.sum()
     names = [plain(name) for name in run.sources]
     fig = figure(430, "", "mean weight over the run", barmode="group")
-    fig.update_layout(legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"})
+    fig.update_layout(legend=ABOVE)
     colours = source_colours(len(names))
     fig.add_bar(x=names, y=f4(share(run, "weights")), name="this run", marker={"color": colours})
     hatched = {"color": "white", "line": {"color": INK, "width": 1.2}}

@@ -127,7 +127,7 @@ def _traces(run: Run, walk: Walk, plane: Plane, labels: Labels) -> list[go.Scatt
     ends = {"mode": "markers+text", "showlegend": False, "hoverinfo": "skip", "textfont": {"size": 12, "color": INK}}
     mark = {"size": 12, "symbol": ["circle-x", "star"], "color": INK, "line": {"color": "white", "width": 1}}
     both = f4(places[[0, -1]])
-    where = ["top center", "bottom center"]
+    where = [labels.beside(spot, plane.corners(), side) for spot, side in zip(both, ("top", "bottom"), strict=True)]
     traces.append(
         go.Scatter(x=both[:, 0], y=both[:, 1], text=["start", "end"], textposition=where, marker=mark, **ends)
     )

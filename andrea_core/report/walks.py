@@ -4,6 +4,7 @@ import os
 from html import escape
 from pathlib import Path
 
+import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from andrea_core.report.truth import truth_panel
@@ -26,7 +27,7 @@ def write_walks(run_folder: str | os.PathLike[str]) -> Path:
     for panel in (build(run) for build in (walk_panel, truth_panel, weights_panel)):
         if panel is None:
             continue
-        figures = [one.to_html(full_html=False, include_plotlyjs=False, config=CONFIG) for one in panel.figures]
+        figures = [_figure(one) for one in panel.figures]
         parts.append(f"<h2>{escape(panel.title)}</h2><p>{escape(panel.how)}</p>{''.join(figures)}")
     target = run.folder / WALKS
     head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(run.name)}</title>'
@@ -35,3 +36,11 @@ def write_walks(run_folder: str | os.PathLike[str]) -> Path:
     script = f"<script>{get_plotlyjs()}</script></head>"
     write_text(target, f"{head}{style}{script}<body><h1>{escape(run.name)}</h1>{''.join(parts)}</body></html>\n")
     return target
+
+
+def _figure(one: go.Figure) -> str:
+    """Return a figure below its caption: without it, pictures of one walk on two planes look like two walks."""
+    caption = escape((one.layout.meta or {}).get("caption", ""))
+    return (f"<p><b>{caption}</b></p>" if caption else "") + str(
+        one.to_html(full_html=False, include_plotlyjs=False, config=CONFIG)
+    )

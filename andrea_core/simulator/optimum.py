@@ -1,5 +1,6 @@
 """The best that weights could have done: a convex program over the stages' regions, with a certificate of its error."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -98,7 +99,8 @@ def gains_of(truth: Truth, spans: Sequence[tuple[int, int]], tokens_per_step: in
     for start, until in spans:
         count = float(until - start)
         if kept < 1:
-            count = (1 - kept ** (until - start)) / (1 - kept) * kept ** (end - until)
+            left = math.log(kept)  # not 1 - kept^n: next to 1 that loses half of its digits
+            count = math.expm1((until - start) * left) / (kept - 1) * math.exp((end - until) * left)
         gains.append(truth.teaching(start) * tokens_per_step * count)
     return gains
 

@@ -2,10 +2,10 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Container, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Container, Generator, Sequence
+from concurrent.futures import as_completed
+from contextlib import closing
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ import attrs
 from andrea_core.errors import AndreaError, ScenarioError
 from andrea_core.scenario import Loaded, load
 from andrea_core.simulator.optimum import Optimum, ended, pieces_of, solve
+from andrea_core.simulator.purity import started
 from andrea_core.simulator.simulation import Simulation
 from andrea_core.simulator.verdict import Verdict, uniform, verdict
 from andrea_core.simulator.walked import judged
+from andrea_core.simulator.workers import uninterrupted, workers
 
 CONTROLS = ("uniform", "proportional", "random")
 """What every race has: no policy is worth its name that does not beat them."""
@@ -129,7 +131,7 @@ def check(ground: Ground, policies: Sequence[str]) -> dict[str, Loaded]:
 def _started(ground: Ground, policy: str) -> Loaded:
     loaded = ground.loaded(policy)
     try:
-        Simulation.of(loaded, ground.truth).director.start()
+        started(Simulation.of(loaded, ground.truth).director)
     except AndreaError as error:
         raise ScenarioError(f"policy {policy}: {error}") from error
     return loaded
@@ -143,42 +145,42 @@ def race(
     jobs: int = 1,
     tell: Callable[[Heat], None] = lambda heat: None,
     failed: Callable[[str, str], None] | None = None,
+    earlier: Sequence[Heat] = (),
 ) -> list[Heat]:
     """Run every policy under every seed and return the heats, by policy, then seed; `tell` is given each as it ends.
 
     A policy that cannot run to its end is left out, all its seeds, and `failed` is given its name and the first
     reason. Without `failed`, and for the control that all are compared with, it raises AndreaError with the policy's
-    name. The result does not depend on `jobs`.
+    name. The result does not depend on `jobs`. What is among the `earlier` heats is not run again.
     """
     tasks = [(policy, seed) for policy in policies for seed in seeds]
-    found: dict[tuple[str, int], Heat] = {}
+    found = {(heat.policy, heat.seed): heat for heat in earlier}
     out: set[str] = set()
-    for task, heat in _heats(ground, tasks, jobs, out):
-        if isinstance(heat, Heat):
-            found[task] = heat
-            tell(heat)
-        elif failed is None or task[0] == CONTROLS[0]:
-            raise AndreaError(heat)
-        elif task[0] not in out:
-            out.add(task[0])
-            failed(task[0], heat)
+    with closing(_heats(ground, [task for task in tasks if task not in found], jobs, out)) as coming:
+        for task, heat in coming:
+            if isinstance(heat, Heat):
+                found[task] = heat
+                tell(heat)
+            elif failed is None or task[0] == CONTROLS[0]:
+                raise AndreaError(heat)
+            elif task[0] not in out:
+                out.add(task[0])
+                failed(task[0], heat)
     return [found[task] for task in tasks if task[0] not in out]
 
 
 def _heats(
     ground: Ground, tasks: Sequence[tuple[str, int]], jobs: int, out: Container[str]
-) -> Iterator[tuple[tuple[str, int], Heat | str]]:
+) -> Generator[tuple[tuple[str, int], Heat | str]]:
     """Yield what becomes of each task; those of policies that are `out` are not begun where that can be helped."""
     if jobs == 1:
         yield from ((task, run_heat(ground, *task)) for task in tasks if task[0] not in out)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(run_heat, ground, *task): task for task in tasks}
-        try:
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with workers(jobs) as pool:
+        with uninterrupted():
+            waiting = {pool.submit(run_heat, ground, *task): task for task in tasks}
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()
 
 
 def run_heat(ground: Ground, policy: str, seed: int) -> Heat | str:

@@ -14,6 +14,7 @@ from andrea_core.phase import Director, Event, Phase, State
 from andrea_core.plan import Plan, probe_names
 from andrea_core.scenario import Loaded, ProbeSlot
 from andrea_core.simulator.learner import Learner, Lesson
+from andrea_core.simulator.purity import decided, refuse_unkept, started
 from andrea_core.simulator.supply import supplied
 from andrea_core.simulator.truth import Truth
 from andrea_core.simulator.truth_file import Extent, truth_of
@@ -114,14 +115,14 @@ class Simulation:
         look: Callable[[int, Findings], None] = lambda step, findings: None,
     ) -> Trace:
         """Simulate to the end, or until a probe wants to stop; `record` is given each phase, `look` all findings."""
-        state, progress = self.director.start(), self.learner.start()
+        state, progress = started(self.director), self.learner.start()
         total, watch = self.loaded.scenario.run.steps, Stopwatch()
         kept = Kept()
         findings = self._findings(state, None, progress)
         look(0, findings)
         while state.step < total and findings.stop is None:
             with watch.on("data"):
-                phase = self.director.decide(state)
+                phase = decided(self.director, state)
             with watch.on("model"):
                 lesson = self._trained(state, phase, progress)
                 progress = lesson.progress
@@ -130,6 +131,8 @@ class Simulation:
             findings = self._findings(state, phase, progress)
             look(state.step, findings)
             state = self.director.advance(state, outcome, findings)
+            if state.phase == 1:  # what a policy makes of its first outcome, too
+                refuse_unkept(self.director, state)
             record(Done(before, state, phase, lesson, outcome, [*phase.events, *odd], watch))
             kept.add(phase, lesson, outcome)
         return kept.trace(self.truth, progress, findings.stop)

@@ -106,7 +106,7 @@ def _steps(heats: Sequence[Heat], policy: str) -> list[float]:
 def markdown(rows: Sequence[Standing], failed: Mapping[str, str] | None = None) -> str:
     """Return the table as Markdown; losses in thousandths of a nat a token.
 
-    `failed` policies come last, each a row with its reason in place of the regret.
+    `failed` policies come last, and their reasons stand below.
     """
     noisy = any(not math.isnan(row.noise) for row in rows)
     head = ["policy", "learns", "regret", "minus uniform", "against uniform", "minus own static mix", "steps to target"]
@@ -122,17 +122,17 @@ def markdown(rows: Sequence[Standing], failed: Mapping[str, str] | None = None) 
             f"{row.to_target:,.0f}" if math.isfinite(row.to_target) else "never",
         ]
         lines.append([*cells, f"{100 * row.noise:.1f} %"] if noisy else cells)
-    for policy, reason in (failed or {}).items():
-        words = " ".join(reason.split()).replace("|", "\\|")
-        lines.append([policy, "-", f"failed: {words}", *[""] * (len(lines[0]) - 3)])
+    lines += [[policy, "-", "failed", *[""] * (len(lines[0]) - 3)] for policy in failed or {}]
     lines.insert(1, ["---", "---", *["---:"] * (len(lines[0]) - 2)])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    reasons = [f"* failed: {' '.join(reason.split())}\n" for reason in (failed or {}).values()]
+    return "\n".join([table, "".join(reasons)]) if reasons else table
 
 
 def milli(one: Estimate) -> str:
     """Return an estimate in thousandths."""
     half = "" if math.isnan(one.half) else f" ± {1000 * one.half:.1f}"
-    return f"{1000 * one.mean + 0.0:.1f}{half}"
+    return f"{round(1000 * one.mean, 1) + 0.0:.1f}{half}"  # what rounds to 0 has no sign
 
 
 def summary(rows: Sequence[Standing]) -> str:

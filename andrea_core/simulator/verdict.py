@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 import numpy as np
 
-from andrea_core.simulator.optimum import Optimum, Piece, reached, stage_means
+from andrea_core.simulator.optimum import Optimum, Piece, ended, reached, stage_means
 from andrea_core.simulator.simulation import Trace
 from andrea_core.simulator.truth import Truth
 from andrea_core.values import Vector
@@ -17,7 +17,8 @@ class Verdict:
 
     `regret` is `loss` less the optimum's; `static_regret` that of a run which holds, in each stage, the mean weights
     that this run had there. `target` is what uniform weights end with, `steps_to_target` the steps until the loss was
-    first as low, None if it never was. `noise_share` is the pure-noise sources' share of all rows, NaN without any.
+    first as low, None if it never was, not even at the end to within `grain`. `noise_share` is the pure-noise sources'
+    share of all rows, NaN without any.
     """
 
     loss: float
@@ -38,7 +39,7 @@ def verdict(truth: Truth, optimum: Optimum, trace: Trace) -> Verdict:
         regret=trace.final - optimum.loss,
         static_regret=static - optimum.loss,
         target=target,
-        steps_to_target=first_at(trace.mean, target),
+        steps_to_target=first_at(trace.mean, target, grain(truth, optimum.pieces, trace)),
         noise_share=float(trace.shares[truth.pure_noise].sum()) if known else float("nan"),
     )
 
@@ -70,7 +71,23 @@ def uniform(pieces: Sequence[Piece]) -> Vector:
     return np.stack(rows)
 
 
-def first_at(mean: Vector, target: float) -> int | None:
-    """Return the number of finished steps after which a loss (steps + 1,) first is at a target or below."""
+def grain(truth: Truth, pieces: Sequence[Piece], trace: Trace) -> float:
+    """Return by how much of the loss equal weights may miss their own end, in nats: rows are whole.
+
+    Each source's rows are its weight's part rounded up or down: what misses is at most a row of every source.
+    """
+    last = pieces[-1]
+    pull = truth.slope(ended(pieces, uniform(pieces))) * truth.share
+    rows = trace.rows.sum() / trace.steps.sum() * (last.until - last.start)
+    return float((pull @ last.gain).sum() / rows)
+
+
+def first_at(mean: Vector, target: float, within: float) -> int | None:
+    """Return the number of finished steps after which a loss (steps + 1,) first is at a target or below.
+
+    A loss that ends `within` so much of the target is at it at the end.
+    """
     low = np.flatnonzero(mean <= target)
-    return int(low[0]) if len(low) else None
+    if len(low):
+        return int(low[0])
+    return len(mean) - 1 if mean[-1] <= target + within else None

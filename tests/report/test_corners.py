@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from andrea_core.report.corners import BUSY, extent, placed, pure_sources
+from andrea_core.report.corners import BUSY, FEW, extent, placed, pure_sources
 from andrea_core.report.projection import polygon
 from andrea_core.report.walk import walk_panel
 from andrea_core.runs.store import Run
@@ -47,11 +47,25 @@ def test_a_scattered_plane_names_most_and_a_heap_names_its_outer_ones() -> None:
 
 
 def test_a_name_gives_way_where_the_walk_is_dense() -> None:
-    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    corners = np.concatenate([[[0.0, 0.0]], polygon(FEW).corners()])
+    names, everyone = ["a" * 5] * (FEW + 1), set(range(FEW + 1))
     around = 0.05 * cloud(500, 0)
-    assert set(placed(corners, ["a" * 9] * 3, NOWHERE).shown) == {0, 1, 2}
-    assert set(placed(corners, ["a" * 9] * 3, around).shown) == {1, 2}
-    assert set(placed(corners, ["a" * 9] * 3, around[:BUSY]).shown) == {0, 1, 2}
+    assert set(placed(corners, names, NOWHERE).shown) == everyone
+    assert set(placed(corners, names, around).shown) == everyone - {0}
+    assert set(placed(corners, names, around[:BUSY]).shown) == everyone
+
+
+def test_of_a_few_sources_each_has_its_name_over_the_walk_if_need_be() -> None:
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert set(placed(corners, ["a" * 9] * 3, 0.05 * cloud(500, 0)).shown) == {0, 1, 2}
+
+
+def test_start_and_end_stand_where_no_name_does() -> None:
+    corners = polygon(3).corners()
+    top = int(corners[:, 1].argmax())
+    labels = placed(corners, ["birds", "ships", "cars"], NOWHERE)
+    assert labels.beside(corners[top], corners, "top") == "bottom center"
+    assert labels.beside(np.zeros(2), corners, "top") == "top center"
 
 
 def test_the_axes_hold_every_name_and_every_cross() -> None:

@@ -1,5 +1,6 @@
 """The optimum: a certificate that holds, agreement with brute force and with SciPy, and mixes without order."""
 
+import attrs
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -8,7 +9,7 @@ from andrea_core.scenario import load
 from andrea_core.simplex import Region
 from andrea_core.simulator.optimum import Piece, pieces_of, reached, solve
 from andrea_core.simulator.simulation import Simulation
-from andrea_core.simulator.verdict import held, mean_weights, uniform, verdict
+from andrea_core.simulator.verdict import first_at, grain, held, mean_weights, uniform, verdict
 
 NAMES = ("a", "b", "c")
 
@@ -87,3 +88,27 @@ def test_a_closed_form_of_fixed_weights_is_what_a_simulation_of_them_ends_with(s
     parts = pieces_of(simulation.loaded, simulation.truth, simulation.tokens_per_step)
 
     assert simulation.run().final == pytest.approx(reached(simulation.truth, parts, uniform(parts)), abs=3e-3)
+
+
+@pytest.mark.parametrize("half_life", [None, 0.05, 1000.0])
+@pytest.mark.parametrize("rows", [4, 7])
+def test_uniform_weights_reach_what_uniform_weights_end_with(little, half_life, rows):
+    settings = ('policy={use="uniform"}', f"sampler.rows={rows}")
+    simulation = Simulation.of(load(little, settings=settings), "transfer")
+    retention = 1.0 if half_life is None else 0.5 ** (1 / (half_life * 300))
+    truth = attrs.evolve(simulation.truth, retention=retention)
+    simulation = attrs.evolve(simulation, truth=truth, learner=attrs.evolve(simulation.learner, truth=truth))
+    optimum = solve(truth, pieces_of(simulation.loaded, truth, simulation.tokens_per_step))
+    trace = simulation.run()
+
+    assert verdict(truth, optimum, trace).steps_to_target is not None
+    assert grain(truth, optimum.pieces, trace) < 0.02 * (trace.mean[0] - trace.final)
+    assert trace.final < verdict(truth, optimum, trace).target + grain(truth, optimum.pieces, trace)
+
+
+def test_what_ends_farther_from_the_target_than_rows_explain_never_reached_it():
+    mean = np.array([3.0, 2.0, 1.5])
+
+    assert first_at(mean, 2.0, 0.0) == 1
+    assert first_at(mean, 1.4, 0.11) == 2
+    assert first_at(mean, 1.4, 0.09) is None

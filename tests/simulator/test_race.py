@@ -11,7 +11,7 @@ import pytest
 from andrea_core.errors import AndreaError, ScenarioError
 from andrea_core.simulator.forest import forest
 from andrea_core.simulator.race import Ground, Heat, entrants, learns, listed, race
-from andrea_core.simulator.standings import Estimate, as_csv, as_json, from_csv, markdown, standings, summary
+from andrea_core.simulator.standings import Estimate, as_csv, as_json, from_csv, markdown, milli, standings, summary
 from andrea_core.simulator.verdict import Verdict
 
 
@@ -105,3 +105,8 @@ def test_runs_that_were_written_down_are_read_again_number_for_number():
 
     assert from_csv(as_csv(found)) == found
     assert from_csv(as_csv(found)[:-9]) == found[:-1]
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    assert milli(Estimate(-1e-5, 1e-6)) == "0.0 ± 0.0"
+    assert milli(Estimate(-6e-5, 1e-4)) == "-0.1 ± 0.1"

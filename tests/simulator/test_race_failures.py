@@ -1,12 +1,17 @@
 """Races lose nothing: places and settings are looked at first, and a policy that fails is a row with its reason."""
 
 import json
+import multiprocessing
+import signal
+import sys
+import time
 
 import pytest
 
 from andrea_core.cli import main
 from andrea_core.errors import AndreaError, ScenarioError
 from andrea_core.simulator.race import Ground, check, race
+from andrea_core.simulator.workers import uninterrupted, workers
 
 BROKEN = '''
 import attrs
@@ -61,14 +66,15 @@ def test_the_command_writes_the_others_and_the_reason_and_ends_with_1(little, br
 
     assert andrea("race", little, "--policies", "broken,ucb1", "--plugin", broken, "--seeds", 2, "--out", out) == 1
     said = capsys.readouterr()
-    assert "| broken | - | failed: policy broken, seed" in said.out
+    assert "| broken | - | failed |  |" in said.out
+    assert "\n* failed: policy broken, seed" in said.out
     assert "failed: broken: policy broken, seed" in said.err
     assert (out / "race.md").read_text(encoding="utf-8").startswith("# Race: little, truth transfer\n")
     assert "broken" in json.loads((out / "race.json").read_text(encoding="utf-8"))["failed"]
     assert (out / "runs.csv").read_text(encoding="utf-8").count("\nucb1,") == 2
 
 
-def test_heats_that_were_run_are_on_disk_when_the_race_is_broken_off(little, tmp_path, monkeypatch):
+def test_a_race_that_is_broken_off_keeps_its_runs_and_is_gone_on_with(little, tmp_path, monkeypatch, capsys):
     from andrea_core.simulator import race as module
 
     ran = module.run_heat
@@ -82,6 +88,22 @@ def test_heats_that_were_run_are_on_disk_when_the_race_is_broken_off(little, tmp
     assert andrea("race", little, "--policies", "ucb1", "--seeds", 2, "--out", tmp_path / "race") != 0
     lines = (tmp_path / "race" / "runs.csv").read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[0] for line in lines] == ["policy", "ucb1", "ucb1"]
+    assert "2 of 8 runs are in" in capsys.readouterr().err
+
+    ran_again = []
+    monkeypatch.setattr(module, "run_heat", lambda *heat: ran_again.append(heat[1:]) or ran(*heat))
+    out, other = ("--out", tmp_path / "race"), ("--out", tmp_path / "other")
+    assert andrea("race", little, "--policies", "exp3", "--seeds", 2, *out) == 2
+    assert "an unfinished race that differs in policies" in capsys.readouterr().err
+    assert andrea("race", little, "--policies", "ucb1", "--seeds", 2, "--truth", "forgetting", *out) == 2
+    assert "an unfinished race that differs in truth" in capsys.readouterr().err
+    with (tmp_path / "race" / "runs.csv").open("a") as file:
+        file.write("uniform,0,2.")  # a row that was cut off
+    assert andrea("race", little, "--policies", "ucb1", "--seeds", 2, *out) == 0
+    assert "ucb1" not in {policy for policy, _ in ran_again}
+    assert andrea("race", little, "--policies", "ucb1", "--seeds", 2, *other) == 0
+    assert (tmp_path / "race" / "runs.csv").read_text() == (tmp_path / "other" / "runs.csv").read_text()
+    assert {path.name for path in (tmp_path / "race").iterdir()} == {"race.json", "race.md", "race.svg", "runs.csv"}
 
 
 def test_a_folder_with_something_in_it_is_refused_before_the_first_heat(little, tmp_path, capsys, monkeypatch):
@@ -111,3 +133,31 @@ def test_settings_that_are_no_toml_are_called_that(little, policy):
 def test_seeds_beyond_bounds_are_refused(little, tmp_path, options):
     assert andrea("race", little, "--policies", "ucb1", "--out", tmp_path / "race", *options) == 2
     assert not (tmp_path / "race").exists()
+
+
+def test_a_policy_that_is_named_twice_is_refused(little, tmp_path, capsys):
+    assert andrea("race", little, "--policies", "ucb1,exp3,ucb1", "--out", tmp_path / "race") == 2
+    assert "names ucb1 more than once" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are held back by masks")
+def test_workers_are_deaf_to_ctrl_c_from_their_first_moment():
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with workers(1) as pool:
+        with uninterrupted():
+            answer = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
+        assert signal.SIGINT in answer.result()
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are held back by masks")
+def test_a_block_that_ends_early_ends_its_workers():
+    def interrupted():
+        with workers(1) as pool:
+            with uninterrupted():
+                pool.submit(time.sleep, 1000)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not multiprocessing.active_children()
