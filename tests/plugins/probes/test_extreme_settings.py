@@ -103,14 +103,15 @@ def test_extreme_settings_are_refused_or_say_what_came_of_them(name):
     assert tried or not numbers(cls)
 
 
+@pytest.fixture(scope="module")
+def odd():
+    """Views of a model of one head and a context of one, of a short source, of one without text, of a broken model."""
+    alone = {one.name: [one] for one in CORPUS.sources}
+    tiny = view_of(context=1, heads=1, width=2)
+    return tiny, view_of(alone["small"]), view_of(alone["none"]), view_of(broken=True)
+
+
 @pytest.mark.parametrize("name", names())
-def test_odd_models_and_sources_are_no_error(name):
-    probe = TABLE[name].cls(**few(name))
-    small = ("large", "small", "none")
-    for view in (
-        view_of(context=1, heads=1, width=2),
-        view_of([one for one in CORPUS.sources if one.name == small[1]]),
-        view_of([one for one in CORPUS.sources if one.name == small[2]]),
-        view_of(broken=True),
-    ):
-        look(probe, view, name)
+def test_odd_models_and_sources_are_no_error(odd, name):
+    for view in odd:
+        look(TABLE[name].cls(**few(name)), view, name)
