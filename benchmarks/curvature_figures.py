@@ -71,7 +71,8 @@ def first_steps(folders: Sequence[str]) -> str:
         run = open_run(folder)
         table, rates = run.probes["adam_sharpness"], run.steps["lr"]
         early, warm = table["step"] <= 30, rates[0] < rates.max() / 2
-        curves.append((table["step"][early], table["ratio"][early], WITH if warm else WITHOUT))
+        ratio = table["largest"][early] * rates[table["step"][early].astype(int) - 1] / 38
+        curves.append((table["step"][early], ratio, WITH if warm else WITHOUT))
     values = np.concatenate([ratio for _, ratio, _ in curves])
     axes = Axes(0, 31, int(np.floor(np.log10(values.min()))), int(np.ceil(np.log10(values.max()))))
     parts = axes.grid(range(0, 31, 5), "finished steps", "preconditioned curvature, in thresholds")

@@ -109,8 +109,10 @@ class Peer:
 
 
 PEERS = {
-    "hessian_eigenthings": Peer(eigenthings, 60, tuple(range(5, 21))),  # Lanczos steps; it takes all it is given
-    "pyhessian": Peer(pyhessian, 1e-9, (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)),
+    "hessian_eigenthings": Peer(
+        eigenthings, 60, (5, 6, 7, 8, 9, 10, 12, 15, 20)
+    ),  # Lanczos steps; it takes all it is given
+    "pyhessian": Peer(pyhessian, 1e-9, (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)),
     "curvlinops": Peer(curvlinops, 1e-9, (1e-1, 1e-2, 1e-3)),
 }
 
