@@ -46,8 +46,8 @@ class Axes:
         for decade in range(self.least, self.most + 1):
             y = self.y(10.0**decade)
             parts.append(f'<path d="M{LEFT} {y:.1f}H{WIDE - RIGHT}" stroke="#e7eaf0"/>')
-            parts.append(text(LEFT - 6, y + 4, f"{10.0**decade:g}", "end"))
-        parts += [text(self.x(tick), TALL - BOTTOM + 18, f"{tick:g}") for tick in ticks]
+            parts.append(text(LEFT - 6, y + 4, f"{10.0**decade:g}" if decade > -4 else f"1e{decade}", "end"))
+        parts += [text(self.x(tick), TALL - BOTTOM + 18, f"{tick + 0.0:g}") for tick in ticks]
         middle = (TALL - BOTTOM + TOP) / 2
         parts.append(text((LEFT + WIDE - RIGHT) / 2, TALL - 8, across))
         parts.append(f'<g transform="rotate(-90 14 {middle:.0f})">{text(14, middle, up)}</g>')
@@ -99,7 +99,7 @@ def spectrum(folder: str) -> str:
     parts.append(axes.curve(grid, density, WITH))
     for name in ("low", "high"):
         value = float(table[name][-1])
-        parts.append(text(axes.x(value), axes.y(10.0 ** (most - 7)) - 120, f"{value:.3g}", "middle", GREY))
+        parts.append(text(axes.x(value), axes.y(10.0 ** (most - 7)) - 128, f"{value:.3g}", "middle", GREY))
         parts.append(f'<path d="M{axes.x(value):.1f} {TALL - BOTTOM}V{TALL - BOTTOM - 115}" stroke="{GREY}"/>')
     return document(parts)
 
