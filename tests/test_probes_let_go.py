@@ -16,7 +16,6 @@ from andrea_core.model.optimiser import moments
 from andrea_core.progress import Progress
 from andrea_core.scenario import load
 
-UNDECLARED = {"cliff"}
 AT_EVENTS = {"cliff"}  # without an event they ask the model nothing
 SETTINGS = """
 run = { steps = 30, checkpoint_every = 40 }
@@ -118,7 +117,7 @@ def test_a_probe_leaves_all_as_it_was_even_where_it_is_stopped_inside(looked, na
     assert all(one["same"] for one in looked[name])
 
 
-@pytest.mark.parametrize("name", sorted(set(names()) - UNDECLARED))
+@pytest.mark.parametrize("name", names())
 def test_a_probe_measures_what_it_declares_and_nothing_else(looked, name):
     whole = looked[name][0]
     of, found = whole["of"], numeric(whole["found"])

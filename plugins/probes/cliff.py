@@ -15,6 +15,8 @@ from andrea_plugins.probes.cliff_verdict import EARLIER, REPEATED, Evidence, evi
 if TYPE_CHECKING:
     from andrea_core import ModelView
 
+NUMBERS = ("at", "z", "before", "after", "heldout", "right", "repeated")
+COUNTS = ("events", "followed")
 GRAVITY = ("memorised_gully", "data_change", "unexplained", "learned")
 Judged = tuple[str, Departure, Evidence]
 
@@ -47,13 +49,14 @@ class Cliff:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    measures: ClassVar[tuple[str, ...]] = (*NUMBERS, *COUNTS)
 
-    history: int = number(default=64, at_least=16)
-    recent: int = number(default=8, at_least=1)
-    rows: int = number(default=3, at_least=1)
+    history: int = number(default=64, at_least=16, at_most=100_000)
+    recent: int = number(default=8, at_least=1, at_most=100_000)
+    rows: int = number(default=3, at_least=1, at_most=100_000)
     limit: float = positive(default=4.0)
     spike: float = positive(default=8.0)
-    span: int = number(default=256, at_least=16)
+    span: int = number(default=256, at_least=16, at_most=100_000)
     tokens: int = number(default=2048, at_least=1)
 
     @property
@@ -141,24 +144,21 @@ def _lower_median(values: Vector) -> float:
 
 
 def _told(gravest: Judged | None, events: int, followed: int, view: "ModelView") -> dict[str, Measurement]:
-    counts = {"events": Measurement(float(events)), "followed": Measurement(float(followed))}
+    counts = {name: Measurement(float(count)) for name, count in zip(COUNTS, (events, followed), strict=True)}
     if gravest is None:
         texts = {name: Measurement("") for name in ("verdict", "source", "kind", "windows")}
-        names = ("at", "z", "before", "after", "heldout", "right", "repeated")
-        return {**texts, **{name: Measurement(math.nan) for name in names}, **counts}
+        return {**texts, **{name: Measurement(math.nan) for name in NUMBERS}, **counts}
     judgement, event, known = gravest
     source = view.sources[event.series] if event.series < len(view.sources) else ""
     windows = ", ".join(map(str, event.positions))
     of = f" of {source}, rows {windows}" if source else ""
     what = f"{judgement}: {event.kind}{of}, from {event.before:.2f} to {event.after:.2f} nats at step {event.step}"
-    numbers = {"z": event.z, "before": event.before, "after": event.after}
-    shown = {"heldout": known.heldout, "right": known.right, "repeated": known.repeated}
+    shown = (float(event.step), event.z, event.before, event.after, known.heldout, known.right, known.repeated)
     return {
         "verdict": Measurement(judgement, what),
         "source": Measurement(source),
         "kind": Measurement(event.kind),
         "windows": Measurement(windows),
-        "at": Measurement(float(event.step)),
-        **{name: Measurement(value) for name, value in (numbers | shown).items()},
+        **{name: Measurement(value) for name, value in zip(NUMBERS, shown, strict=True)},
         **counts,
     }

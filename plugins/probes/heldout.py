@@ -21,7 +21,7 @@ class Heldout:
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    measures: ClassVar[tuple[str, ...]] = ("bits_per_byte",)
+    measures: ClassVar[tuple[str, ...]] = ("bits_per_byte", "bits_per_byte_error")
     group: ClassVar[str] = "eval"
 
     tokens: int = number(default=8192, at_least=1)

@@ -20,7 +20,6 @@ from andrea_core.model.trainer import Trainer
 from andrea_core.model.view import ModelView
 from andrea_core.plugins import Catalogue
 
-DEFAULTS_ONLY = {"cliff"}  # its history has no bound yet
 EXTREMES = {True: (0, 1, 2, -1, 2**62, 2**63 - 1), False: (0.0, 1.0, -1.0, 1e308, 1e-308, 1e30)}
 TABLE = Catalogue.of().table["probes"]
 QUIET = {"cliff"}  # says NaN, with a good status, when nothing has happened
@@ -88,7 +87,7 @@ def look(probe, view, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(names()) - DEFAULTS_ONLY))
+@pytest.mark.parametrize("name", names())
 def test_extreme_settings_are_refused_or_say_what_came_of_them(name):
     view, cls = view_of(), TABLE[name].cls
     tried = 0
