@@ -66,7 +66,7 @@ def test_what_a_probe_declares_and_cannot_say_at_a_look_is_missing():
     found = with_missing({"norm": Measurement(2.0)}, Path())
     assert found["norm"].value == 2.0
     assert found["move"].status == "missing"
-    assert set(with_missing({}, Heldout())) == {"bits_per_byte"}
+    assert set(with_missing({}, Heldout())) == {"bits_per_byte", "bits_per_byte_error"}
     assert set(with_missing({"luck": Measurement(1.0)}, object())) == {"luck"}
 
 
