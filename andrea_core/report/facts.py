@@ -13,7 +13,7 @@ from andrea_core.runs.folder import TOKENIZER
 from andrea_core.runs.store import Run
 
 _SHOWN_ELSEWHERE = {"sources", "name", "stages", "order0", "epoch_tokens", "total_steps", "groups"}
-_LONG = {"corpus", "plugins", "tokenizer"}
+_LONG = {"corpus", "plugins", "tokenizer", "scenario"}
 _DIGEST = 12  # letters of a digest that tell runs apart
 
 

@@ -1,4 +1,4 @@
-"""What the probes measured, one figure a probe: numbers as curves, one number a source as a curve a source."""
+"""What the probes measured, one figure a probe: a curve a number, one a source, or one a place of an array."""
 
 import math
 
@@ -32,14 +32,17 @@ def _panel(run: Run, name: str, table: Table) -> Panel | None:
     listed: set[str] = set()
     for row, array in enumerate(shown, start=1):
         for trace in _curves(run, table, array):
-            trace.showlegend = bool(trace.name) and trace.name not in listed
+            trace.showlegend = bool(trace.name) and trace.name in run.sources and trace.name not in listed
             listed.add(trace.name or "")
             fig.add_trace(trace, row=row, col=1)
-        fig.update_yaxes(title_text=plain(array), row=row, col=1)
+        fig.update_yaxes(title_text=plain(array), range=_about(table[array]), row=row, col=1)
     fig.update_xaxes(title_text="step", row=len(shown), col=1)
     stage_bands(fig, drawn_stages(run))
     how = "Measured at phase borders without touching training: a row of curves for each number of the probe."
-    more = f"{left} further arrays are in the record." if left > 0 else ""
+    placed = any(table[array].ndim > 1 and not _by_source(run, table, array) for array in shown)
+    notes = ["Curves without a name in the legend are places of an array: hover to see which."] if placed else []
+    notes += [f"{left} further arrays are in the record."] if left > 0 else []
+    more = " ".join(notes)
     return Panel(f"probe-{name}", f"Probe {name}", how, more, (fig,))
 
 
@@ -48,14 +51,26 @@ def _drawable(values: Floats) -> bool:
     return values.dtype.kind in "fiub" and 1 <= wide <= COLUMNS
 
 
+def _about(values: Floats) -> list[float] | None:
+    """Return an axis about a value that never changes, which plotly would show from 1 below to 1 above; else None."""
+    known = values[np.isfinite(values)].astype(np.float64)
+    if not known.size or known.min() < known.max() or not known.flat[0]:
+        return None
+    value = float(known.flat[0])
+    return [value - abs(value) / 2, value + abs(value) / 2]
+
+
+def _by_source(run: Run, table: Table, array: str) -> bool:
+    return labels_of(table, array, math.prod(table[array].shape[1:]), run.sources) == run.sources
+
+
 def _curves(run: Run, table: Table, array: str) -> list[go.Scatter]:
     shown = every(table.rows, MOST)
     x = table["step"][shown].astype(np.int32)
     values = table[array][shown].reshape(len(shown), -1)
     single = table[array].ndim == 1
     labels = [""] if single else labels_of(table, array, values.shape[1], run.sources)
-    by_source = labels == run.sources
-    colours = source_colours(len(labels)) if by_source or not single else ["#2f4bc4"]
+    colours = ["#2f4bc4"] if single else source_colours(len(labels))
     return [
         go.Scatter(
             x=x, y=f4(values[:, k]), mode="lines+markers", marker={"size": 5}, line={"color": colours[k], "width": 1.6},

@@ -8,6 +8,7 @@ from andrea_plugins.probes.attention import Attention
 from andrea_plugins.probes.barrier import Barrier
 from andrea_plugins.probes.basin_width import BasinWidth
 from andrea_plugins.probes.cliff import Cliff
+from andrea_plugins.probes.connectivity import Connectivity
 from andrea_plugins.probes.critical_sharpness import CriticalSharpness
 from andrea_plugins.probes.embedding import Embedding
 from andrea_plugins.probes.heldout import Heldout
@@ -32,6 +33,7 @@ def andrea_probes() -> Mapping[str, type]:
         "barrier": Barrier,
         "basin_width": BasinWidth,
         "cliff": Cliff,
+        "connectivity": Connectivity,
         "critical_sharpness": CriticalSharpness,
         "embedding": Embedding,
         "heldout": Heldout,

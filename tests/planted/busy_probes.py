@@ -8,6 +8,7 @@ FEW = {
     "barrier": "points = 5, tokens = 48",
     "basin_width": "draws = 2, rounds = 1, trace = 2, tokens = 48, losses = 40, scaled = true",
     "cliff": "tokens = 32, history = 16, limit = 1.0",
+    "connectivity": "points = 3, steps = 2, batch = 16, tokens = 48",
     "critical_sharpness": "forwards = 8, tokens = 48",
     "embedding": 'words = ["wren", "brig"]',
     "heldout": "tokens = 48",
