@@ -67,10 +67,12 @@ class _Until(Progress):
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
+        self.reached = False
         self.stop: Callable[[int], None] = lambda _number: None
 
     def phase_done(self, report: PhaseReport) -> None:
         if report.step >= self._steps:
+            self.reached = True
             self.stop(signal.SIGINT)
 
 
@@ -107,8 +109,9 @@ def measure(loaded: Loaded, folder: Path, steps: int, *, device: str, threads: i
     try:
         _refuse_one_phase(steps, experiment.director.decide(experiment.state).steps, experiment.total)
         experiment.run()
-    except Interrupted:
-        pass
+    except Interrupted as stopped:
+        if not progress.reached:
+            raise KeyboardInterrupt from stopped  # a signal, before there was enough to measure
     finally:
         experiment.folder.release()
     phases = open_run(folder).phases

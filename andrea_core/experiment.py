@@ -105,9 +105,10 @@ class Experiment:
         with self.watch.on("probes"):
             self.trainer.held.refresh()
             heldout, gradients = self.looker.heldout_loss(), self.looker.gradients(self.state, phase)
-            self.state, earlier, probed = self.looker.watched(self.state, phase, self.total)
+            observation = self._observation(phase, losses, heldout, gradients)
+            self.state, earlier, probed = self.looker.watched(self.state, phase, self.total, observation)
+            observation = attrs.evolve(observation, probed=probed)
         with self.watch.on("policy"):
-            observation = attrs.evolve(self._observation(phase, losses, heldout, gradients), probed=probed)
             before, (self.state, outcome, odd) = self.state, self.director.learn(self.state, phase, observation)
         self.trainer.clear()
         shown = Shown(observation, outcome, earlier)
@@ -178,6 +179,8 @@ class Experiment:
         with self.watch.on("recording"):
             if np.isfinite(self.trainer.collect().loss).all():
                 self.saver.save(self.state, self.trainer)
+            else:
+                self.saver.left_out = self.trainer.steps_done
 
     def _observation(
         self, phase: Phase, losses: PhaseLosses, heldout: Vector | None, gradients: Gradients | None

@@ -83,12 +83,12 @@ def numbers_by_source(*, default: Any = attrs.NOTHING) -> Any:
 
 
 def factors_by_source(*, default: Any = attrs.NOTHING) -> Any:
-    """Return a field for a table `source = number`, every number > 0 and finite; unknown sources are refused."""
+    """Return a field for a table `source = number`, every number from 1e-6 to 1e6; unknown sources are refused."""
 
     def check(_instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
         for source, number_ in value.items():
-            if not 0 < number_ < float("inf"):
-                raise ValueError(f"{attribute.name}.{source} must be finite and greater than 0, got {number_!r}")
+            if not 1e-6 <= number_ <= 1e6:
+                raise ValueError(f"{attribute.name}.{source} must be from 1e-6 to 1e6, got {number_!r}")
 
     return attrs.field(default=default, validator=check, metadata={SOURCES: True})
 

@@ -15,10 +15,14 @@ MOST_NUMBERS = 2**16
 def checked(found: Any, count: int, blame: Blame) -> dict[str, Measurement]:
     """Return a probe's measurements with numbers as float64, or raise PluginError for what the record cannot keep."""
     names_of_record(found, "measurements", blame)
+    if "step" in found:
+        raise blame.fault("named a measurement 'step', which is the record's own column; give it another name")
     checked = {}
     for name, one in found.items():
         if not isinstance(one, Measurement) or (name == "stop" and not isinstance(one.value, str)):
             raise blame.fault(f"returned {one!r} as measurement {name!r}")
+        if not isinstance(one.status, str) or not one.status.isprintable() or not one.status:
+            raise blame.fault(f"gave measurement {name!r} the status {one.status!r}; it is a word, such as ok")
         value = one.value
         if isinstance(value, str):
             value = value.encode("utf-8", "replace").decode()
@@ -33,6 +37,10 @@ def _shape(name: str, one: Measurement, count: int, blame: Blame) -> tuple[int, 
     if not one.axes:
         return (count,) if np.ndim(one.value) else ()
     shape = np.shape(one.value)
+    if not all(isinstance(axis, str) and axis.isidentifier() for axis in one.axes) or len(set(one.axes)) < len(
+        one.axes
+    ):
+        raise blame.fault(f"returned measurement {name!r} with the axes {one.axes!r}; they are different words")
     if len(shape) != len(one.axes) or not 0 < np.size(one.value) <= MOST_NUMBERS:
         raise blame.fault(
             f"returned measurement {name!r} of shape {shape} with the axes {', '.join(map(str, one.axes))}; "

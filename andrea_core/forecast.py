@@ -7,9 +7,11 @@ import numpy as np
 
 from andrea_core.contracts import ConstraintSet, Foreseeing
 from andrea_core.errors import CorpusError
+from andrea_core.guard import accusation, blaming
 from andrea_core.plan import Plan
-from andrea_core.scenario import Scenario
-from andrea_core.values import Stage, Vector
+from andrea_core.rng import generator
+from andrea_core.scenario import Loaded, Scenario
+from andrea_core.values import Context, Ledger, Sources, Stage, Vector
 
 
 def forecasts(plan: Plan) -> list[list[str]]:
@@ -64,3 +66,14 @@ def _epoch_tokens(scenario: Scenario) -> tuple[Vector | None, str]:
     if found is None:
         return None, "epochs cannot be predicted before the text is built: run `andrea corpus build` on this scenario"
     return np.array([found[name] for name in scenario.sources], np.float64), ""
+
+
+def expected_decisions(loaded: Loaded, steps: int) -> float:
+    """Return about how many phases fit into a number of steps; raises PluginError for lengths that are none."""
+    count = len(loaded.scenario.sources)
+    zero = np.zeros(count, np.int64)
+    sources = Sources(tuple(loaded.scenario.sources), zero)
+    context = Context(0, 0, "", 0, steps, sources, Ledger(zero, zero, zero.astype(float)))
+    phases, rng = loaded.scenario.phases, generator(loaded.scenario.seed, "outlook")
+    with blaming(accusation(loaded.catalogue, "phases", phases, 0, "")):
+        return steps / float(np.mean([phases.length(context, rng) for _ in range(256)]))

@@ -12,6 +12,7 @@ import numpy as np
 from andrea_core.contracts import Adjust
 from andrea_core.errors import AndreaError, InfeasibleRegion, PluginError, ScenarioError
 from andrea_core.plugins import SINGULAR, Catalogue
+from andrea_core.spelling import said
 from andrea_core.values import Moment, Proposal, Vector
 
 NEAR = 1e-9
@@ -66,10 +67,11 @@ def blaming(blame: Blame) -> Iterator[None]:
     except AndreaError as error:
         error.args = (str(blame.fault(f"failed: {error}")),)
         raise
-    except (Exception, SystemExit) as error:  # a plugin must not end the process as if all were well
+    except (Exception, SystemExit, GeneratorExit) as error:  # a plugin must not end the process as if all were well
         last = traceback.extract_tb(error.__traceback__)[-1]
-        text = " ".join(str(error).split())
-        raise blame.fault(f"raised {type(error).__name__}: {text} (line {last.lineno} of {last.filename})") from error
+        raise blame.fault(
+            f"raised {type(error).__name__}: {said(error)} (line {last.lineno} of {last.filename})"
+        ) from error
 
 
 def land(
@@ -129,7 +131,7 @@ def _real(values: Any) -> Vector | None:
     try:
         found = np.asarray(values)
         return found.astype(np.float64) if found.dtype.kind in "biuf" else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # the last is PyTorch's, of a tensor that cannot be an array
         return None
 
 

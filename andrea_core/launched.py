@@ -3,6 +3,8 @@
 import os
 import time
 
+from andrea_core.errors import AndreaError
+
 _MOMENT = 10.0
 """Seconds that a process leaves the first of its machine to say what is wrong: torchrun ends all when one has ended."""
 
@@ -21,3 +23,9 @@ def speaks_for_all() -> bool:
         return True
     time.sleep(_MOMENT)
     return False
+
+
+def said_once(error: AndreaError) -> AndreaError:
+    """Return an error that every process of a machine meets, told already on all but the one that speaks for them."""
+    error.told = not speaks_for_all()
+    return error

@@ -36,6 +36,10 @@ class Layers:
         return Layers(merge(self.data, other, origin, origins), origins)
 
 
+PLAIN = {("optimizer",)}
+"""Tables whose `use` chooses among what the core has: the other settings are the same for all, and stay."""
+
+
 def read_layers(path: Path) -> Layers:
     """Read a TOML file and, beneath it, the files it `extends`; raises ScenarioError."""
     layers = Layers({}, {(): str(path)})
@@ -86,8 +90,8 @@ def _too_deep(where: str) -> str:
 def merge(below: Tree, above: Tree, origin: str, origins: dict[tuple[str, ...], str], at: tuple[str, ...] = ()) -> Tree:
     """Return `above` laid over `below`: tables merge key by key, everything else replaces.
 
-    A table that names another component (`use`) replaces the one below with its settings. `false` takes an inherited
-    table away.
+    A table that names another component (`use`) replaces the one below with its settings; in a table of `PLAIN`, `use`
+    is a setting like any other. `false` takes an inherited table away.
     """
     merged = dict(below)
     for key, value in above.items():
@@ -97,7 +101,7 @@ def merge(below: Tree, above: Tree, origin: str, origins: dict[tuple[str, ...], 
             del merged[key]
             continue
         if isinstance(value, dict):
-            base = old if isinstance(old, dict) and _same_component(old, value) else {}
+            base = old if isinstance(old, dict) and (place in PLAIN or _same_component(old, value)) else {}
             value = merge(base, value, origin, origins, place)
         merged[key] = value
         origins[place] = origin

@@ -12,10 +12,10 @@ from andrea_core.contracts import Watching
 from andrea_core.findings import checked
 from andrea_core.guard import Blame, blaming, pair
 from andrea_core.phase import Director, Phase, State
-from andrea_core.plan import probe_names
+from andrea_core.plan import probe_groups, probe_names
 from andrea_core.rng import generator
 from andrea_core.scenario import ProbeSlot, Scenario
-from andrea_core.values import Findings, Gradients, Measurement, Observation, Outcome, Vector
+from andrea_core.values import Findings, Gradients, Integers, Measurement, Observation, Outcome, Vector
 from andrea_core.watching import for_each_source, with_missing
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class Looker:
             return None
         return self.trainer.ranks.share(lambda: meter.measure(phase.region.upper > 0, state.phase))
 
-    def watched(self, state: State, phase: Phase, total: int) -> tuple[State, Findings, Vector | None]:
+    def watched(
+        self, state: State, phase: Phase, total: int, seen: Observation
+    ) -> tuple[State, Findings, Vector | None]:
         """Return what the probe that the reward watches found at the end of a phase, before the reward scores it.
 
         Besides the findings: the state with the probe's, and the numbers (K,), NaN where it was not due; None where no
@@ -91,7 +93,8 @@ class Looker:
         kept = [state.probes[index]]
 
         def looked() -> Findings:
-            findings, kept[0] = self.measured(index, there, self.view(there.step, there.stage, None))
+            view = self.view(there.step, there.stage, None).after(self._trained(phase, seen))
+            findings, kept[0] = self.measured(index, there, view)
             return findings
 
         findings = self.trainer.ranks.share(looked)
@@ -136,7 +139,8 @@ class Looker:
         from andrea_core.model.trained import Trained
 
         plan, start = phase.plan, seen.step - phase.steps
-        return Trained(start, seen.loss / seen.tokens, plan.source, plan.position, self.director.sampler.row)
+        loss, row = seen.loss / seen.tokens, self.director.sampler.row
+        return Trained(start, loss, _fixed(plan.source), _fixed(plan.position), row)
 
     def measured(self, index: int, state: State, view: "ModelView") -> tuple[Findings, Any]:
         """Return what the probe of an index finds in a view after a state's steps, due or not, and its next state."""
@@ -144,7 +148,7 @@ class Looker:
         component = self.director.scenario.probes[index].component
         rng = generator(self.director.scenario.seed, "probe", name, state.step)
         blame = self.director.blame("probes", component, state, state.stage)
-        with blaming(blame), self._untouched(blame), untouched_settings():
+        with self._untouched(blame), blaming(blame):
             answer = component.measure(state.probes[index], view, rng)
         found, after = pair(answer, "measurements and a state", blame)
         measured = {name: checked(found, len(self.director.sources), blame)}
@@ -153,20 +157,18 @@ class Looker:
 
     def groups(self) -> dict[str, str]:
         """Return where in the record each probe's measurements go, by the probe's name."""
-        slots = enumerate(self.director.scenario.probes)
-        named = [(self._name(index), slot.component) for index, slot in slots]
-        return {name: str(getattr(component, "group", f"probes/{name}")) for name, component in named}
+        return probe_groups(self.director.scenario, self.director.catalogue)
 
     @contextmanager
     def _untouched(self, blame: Blame) -> Iterator[None]:
         """Undo what a block did to the model and all that trains it; raise PluginError when there was something."""
         from andrea_core.model.optimiser import moments
-        from andrea_core.model.untouched import untouched
+        from andrea_core.model.untouched import untouched, untouched_settings
 
         trainer, told = self.trainer, list[str]()
         parted = trainer.held.parted  # then the view is of a copy, and no probe comes near the optimiser
         kept = (lambda: {}) if parted else (lambda: moments(trainer.model, trainer.optimizer))
-        with untouched(trainer.held.viewed, kept, trainer.device, told):
+        with untouched_settings(), untouched(trainer.held.viewed, kept, trainer.device, told):
             yield
         if told:
             more = f" and {len(told) - 1} more" if len(told) > 1 else ""
@@ -175,20 +177,6 @@ class Looker:
     def _name(self, index: int) -> str:
         """Return a probe's name in the record."""
         return probe_names(self.director.scenario, self.director.catalogue)[index]
-
-
-@contextmanager
-def untouched_settings() -> Iterator[None]:
-    """Give PyTorch its present threads, default type and gradient mode back at the end, also after an error."""
-    import torch
-
-    threads, dtype, gradients = torch.get_num_threads(), torch.get_default_dtype(), torch.is_grad_enabled()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        torch.set_default_dtype(dtype)
-        torch.set_grad_enabled(gradients)
 
 
 def due(slot: ProbeSlot, step: int, phase: Phase | None, total: int) -> bool:
@@ -209,6 +197,13 @@ def due(slot: ProbeSlot, step: int, phase: Phase | None, total: int) -> bool:
 def ended(state: State, phase: Phase) -> State:
     """Return where a run stands for a probe that looks before anything has learned from a phase."""
     return attrs.evolve(state, step=state.step + phase.steps, stage=phase.stage.name)
+
+
+def _fixed(array: Integers) -> Integers:
+    """Return an array that is the same memory and cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _stop(measured: Mapping[str, Mapping[str, Measurement]]) -> str | None:

@@ -6,6 +6,7 @@ from andrea_core.errors import PluginError
 from andrea_core.plugins import Catalogue
 from andrea_core.runs.folder import RunFolder
 from andrea_core.scenario import Scenario
+from andrea_core.spelling import said
 from andrea_core.values import Sources
 
 
@@ -13,9 +14,13 @@ def observers_of(scenario: Scenario, catalogue: Catalogue, folder: RunFolder, so
     """Return (name, observer, what it opened) for each; raises PluginError, naming the one that cannot start."""
     opened = []
     for observer in scenario.observers:
+        from andrea_core.model.bystander import Bystander  # imports torch, and most runs have no observer
+
         name = catalogue.name_of("observers", observer)
         try:
-            opened.append((name, observer, observer.open(str(folder.path), sources)))
-        except (Exception, SystemExit) as error:
-            raise PluginError(f"the observer {name!r} cannot start: {type(error).__name__}: {error}") from error
+            quiet = Bystander(observer)
+            opened.append((name, quiet, quiet.open(str(folder.path), sources)))
+        except (Exception, SystemExit, GeneratorExit) as error:
+            what = f"{type(error).__name__}: {said(error)}"
+            raise PluginError(f"the observer {name!r} cannot start: {what}") from error
     return opened

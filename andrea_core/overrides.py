@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from andrea_core.errors import ScenarioError
-from andrea_core.layers import Layers, Tree, refuse_depth
+from andrea_core.layers import PLAIN, Layers, Tree, refuse_depth
 from andrea_core.spelling import dotted, first_words, shown
 
 Place = tuple[str | int, ...]
@@ -133,7 +133,7 @@ def _set(node: Any, place: list[str | int], override: Override) -> Any:
         raise ScenarioError(f"{where}: {str(key)!r} cannot be set inside the value {shown(node)}")
     table = dict(node or {})
     name = str(key)
-    if name == "use" and table.get("use") != override.value:
+    if name == "use" and table.get("use") != override.value and tuple(override.place[:-1]) not in PLAIN:
         table = {}
     table[name] = _set(table.get(name), rest, override)
     return table

@@ -40,28 +40,15 @@ def parts_of(loaded: Loaded, corpus: "Corpus", device: str, ranks: "Ranks | None
     from andrea_core.looking import Looker, needs_of
     from andrea_core.model.course import Course
     from andrea_core.model.gradients import GradientMeter
-    from andrea_core.model.trainer import Trainer
     from andrea_core.model.view import ModelView
     from andrea_core.phase import Director
 
     scenario, needs = loaded.scenario, needs_of(loaded.scenario)
-    shape = scenario.model.resolve()
-    streams = _streams(scenario, corpus, shape.context)
+    streams = _streams(scenario, corpus, scenario.model.resolve().context)
     sources = Sources(tuple(scenario.sources), np.array([stream.epoch_tokens for stream in streams]))
     director = Director.of(loaded, sources, Sampler(scenario.sampler, streams))
     state = director.start()
-    trainer = Trainer(
-        shape,
-        scenario.optimizer,
-        vocabulary=corpus.tokenizer.vocabulary,
-        rows=scenario.sampler.rows,
-        total_steps=scenario.run.steps,
-        seed=scenario.seed,
-        device=device,
-        loss_after="loss_after" in needs,
-        ranks=or_alone(ranks),
-        parallel=scenario.run.parallel,
-    )
+    trainer = trainer_of(scenario, corpus, device, loss_after="loss_after" in needs, ranks=ranks)
     seen = trainer.held.viewed
     meter = GradientMeter(seen, corpus, scenario.seed) if "source_gradients" in needs else None
     course = Course(trainer, Plan.of(loaded).open_sources() if scenario.probes else {})
@@ -73,6 +60,26 @@ def parts_of(loaded: Loaded, corpus: "Corpus", device: str, ranks: "Ranks | None
         meter,
     )
     return Parts(loaded, corpus, director, trainer, looker, state)
+
+
+def trainer_of(
+    scenario: Scenario, corpus: "Corpus", device: str, *, loss_after: bool = False, ranks: "Ranks | None" = None
+) -> "Trainer":
+    """Return the trainer of a scenario's model, before the first step."""
+    from andrea_core.model.trainer import Trainer
+
+    return Trainer(
+        scenario.model.resolve(),
+        scenario.optimizer,
+        vocabulary=corpus.tokenizer.vocabulary,
+        rows=scenario.sampler.rows,
+        total_steps=scenario.run.steps,
+        seed=scenario.seed,
+        device=device,
+        loss_after=loss_after,
+        ranks=or_alone(ranks),
+        parallel=scenario.run.parallel,
+    )
 
 
 def or_alone(ranks: "Ranks | None") -> "Ranks":

@@ -53,7 +53,10 @@ class Pivots:
 
     def numbers(self) -> list[int]:
         """Return the numbers of all pivots, ascending."""
-        return sorted(int(path.stem) for path in self.folder.glob("*.toml") if path.stem.isdigit())
+        found = sorted(
+            int(stem) for path in self.folder.glob("*.toml") if (stem := path.stem).isascii() and stem.isdigit()
+        )
+        return [number for number in found if (self.folder / f"{number:04d}.toml").is_file()]
 
     def taken(self) -> dict[int, Taken]:
         """Return what became of each pivot that was taken up. Raises RunError when the note is damaged."""
@@ -63,7 +66,7 @@ class Pivots:
             return {int(number): Taken(int(one["step"]), one["refused"]) for number, one in found.items()}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             raise RunError(f"{path} is damaged ({error}); {RESTORE}") from error
 
     def at_border(self, director: Director, state: State) -> None:
@@ -96,7 +99,7 @@ class Pivots:
             if one.refused is not None:
                 found.append(("pivot_refused", f"pivot {number} is refused, the constraints stay: {one.refused}"))
             else:
-                found.append(("pivot", f"pivot {number} changes the constraints: {self._change(number)}"))
+                found.append(("pivot", f"pivot {number} changes the constraints: {self.change(number)}"))
         return tuple(found)
 
     def _in_force(self, step: int) -> Loaded:
@@ -118,13 +121,15 @@ class Pivots:
             return str(error)
         return None
 
-    def _change(self, number: int) -> str:
-        """Return in words what a pivot changes in the constraints before it."""
+    def change(self, number: int) -> str:
+        """Return in words what a pivot changes in the constraints before it: taken up, or still waiting."""
         taken = self.taken()
-        before = [n for n in taken if n < number and taken[n].refused is None]
+        before = [n for n in self.numbers() if n < number and (n not in taken or taken[n].refused is None)]
         was = self._loaded(max(before)) if before else self.base
         one, other = (unstructure(made.scenario, made.catalogue) for made in (was, self._loaded(number)))
-        return in_words(changes(*({"constraints": plain.get("constraints", [])} for plain in (one, other)))) or "none"
+        return (
+            in_words(changes(*({"constraints": plain.get("constraints", [])} for plain in (one, other)))) or "nothing"
+        )
 
 
 def pivoted(base: Loaded, constraints: Any, path: Path) -> Loaded:
@@ -155,8 +160,7 @@ def offer(run: Path, file: Path) -> tuple[int, str]:
             number = max(pivots.numbers(), default=0) + 1
             plain = unstructure(made.scenario, made.catalogue)["constraints"]
             write_text(pivots.folder / f"{number:04d}.toml", tomli_w.dumps({"constraints": plain}))
-    was = unstructure(base.scenario, base.catalogue).get("constraints", [])
-    return number, in_words(changes({"constraints": was}, {"constraints": plain})) or "nothing"
+    return number, pivots.change(number)
 
 
 def _constraints(file: Path) -> Any:

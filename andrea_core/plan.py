@@ -32,6 +32,18 @@ def slots_of(scenario: Scenario, catalogue: Catalogue) -> dict[str, ProbeSlot]:
     return dict(zip(probe_names(scenario, catalogue), scenario.probes, strict=True))
 
 
+def probe_groups(scenario: Scenario, catalogue: Catalogue) -> dict[str, str]:
+    """Return where in the record each probe's measurements go, by the probe's name.
+
+    That is the class's own `group`, if it has one, for the first probe of its kind, else `probes/NAME`.
+    """
+    taken: dict[str, str] = {}
+    for name, slot in slots_of(scenario, catalogue).items():
+        wanted = str(getattr(slot.component, "group", f"probes/{name}"))
+        taken[name] = wanted if wanted not in taken.values() else f"probes/{name}"
+    return taken
+
+
 @attrs.frozen
 class Borders:
     """When a stage may begin and when it may end: both steps of a pair are equal where nothing can move a border."""
@@ -43,6 +55,12 @@ class Borders:
     def settled(self) -> bool:
         """Whether the steps alone decide."""
         return self.begins[0] == self.begins[1] and self.ends[0] == self.ends[1]
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """The steps of a stage at its shortest, 0 for one that may never begin, and at its longest."""
+        (first, last), (soonest, latest) = self.begins, self.ends
+        return max(0, min(soonest - first, latest - last)), latest - first
 
 
 @attrs.frozen(eq=False)

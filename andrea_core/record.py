@@ -13,7 +13,9 @@ from andrea_core.landscape.budget import worst
 from andrea_core.phase import Director, Event, Phase, State
 from andrea_core.progress import PhaseReport, Progress
 from andrea_core.rewinding import passed_over
+from andrea_core.runs.frames import MOST_COLUMNS
 from andrea_core.runs.recorder import Recorder
+from andrea_core.spelling import said
 from andrea_core.stopwatch import ACCOUNTS, Stopwatch
 from andrea_core.values import Findings, Measurement, Observation, Outcome, Vector
 
@@ -49,6 +51,7 @@ class Record:
     observers: list[tuple[str, Observer, Any]]
     tokens_per_step: int
     _kinds: dict[tuple[str, str], str] = attrs.field(factory=dict)
+    _doubts: set[str] = attrs.field(factory=set)
     _seconds: float = 0.0
     _steps: int = 0
 
@@ -84,14 +87,21 @@ class Record:
         for name, measured in findings.measured.items():
             row = {key: _value(found.value) for key, found in measured.items() if key != "stop"}
             self._refuse_change(name, row)
+            self._label(self.groups[name], measured)
             self.recorder[self.groups[name]].append({"step": np.int64(step), **row})
             if name in findings.costs:
                 self._cost(step, name, findings.costs[name], measured)
             for key, found in measured.items():
                 if found.status != "ok":
-                    self.event(step, "probe", f"{name}.{key}: {found.status}")
+                    self._doubt(step, f"{name}.{key}: {found.status}")
         if findings.stop:
             self.event(step, "stop", findings.stop)
+
+    def _label(self, group: str, measured: Mapping[str, Measurement]) -> None:
+        """Name the columns of arrays with axes of their own by their places, counted from 1, as "2.1"."""
+        for key, found in measured.items():
+            if found.axes and not isinstance(found.value, str) and np.size(found.value) <= MOST_COLUMNS:
+                self.recorder.name_places(group, key, np.shape(found.value))
 
     def _cost(self, step: int, name: str, cost: "Cost", measured: Mapping[str, Measurement]) -> None:
         """Write down what a look cost, and how far its values may be trusted: the worst status, and whose it is."""
@@ -109,10 +119,15 @@ class Record:
                 was = self._kinds[probe, key]
                 raise PluginError(f"the probe {probe!r} returned {kind} as measurement {key!r}, before {was}")
 
-    def event(self, step: int, kind: str, text: str) -> None:
+    def _doubt(self, step: int, text: str) -> None:
+        """Write down that a value is not to be trusted; shown once, since it may be so at every look."""
+        self.event(step, "probe", text, shown=text not in self._doubts)
+        self._doubts.add(text)
+
+    def event(self, step: int, kind: str, text: str, *, shown: bool = True) -> None:
         """Write an event down and show it."""
         self.recorder["events"].append({"step": np.int64(step), "kind": kind, "text": text})
-        if kind != "stage":
+        if shown and kind != "stage":
             self.progress.note(f"step {step}: {text}")
 
     def report(self, before: State, after: State, phase: Phase, losses: Losses, total: int) -> PhaseReport:
@@ -182,9 +197,9 @@ class Record:
             name, observer, handle = entry
             try:
                 observer.phase(handle, told)
-            except (Exception, SystemExit) as error:
+            except (Exception, SystemExit, GeneratorExit) as error:
                 self.observers.remove(entry)
-                self.event(after.step, "observer", f"observer {name} failed and is dropped: {error}")
+                self.event(after.step, "observer", f"observer {name} failed and is dropped: {said(error)}")
 
 
 def decided(phase: Phase) -> dict[str, Vector]:

@@ -63,6 +63,8 @@ class Saver:
     """The lowest mean held-out loss that a checkpoint has."""
     diverged: int | None = None
     """The last step whose checkpoint was left out because its weights are not finite."""
+    left_out: int | None = None
+    """The last step that was to be saved and was not, because a loss of its phase is not finite."""
     _last: "tuple[int, State] | None" = None
     _buffers: dict[str, "torch.Tensor"] = attrs.field(factory=dict)
     _times: dict[int, Times] = attrs.field(factory=dict)

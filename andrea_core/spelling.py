@@ -51,3 +51,24 @@ def dotted(path: Sequence[str | int]) -> str:
 def first_words(error: BaseException) -> str:
     """Return an error's message up to its first semicolon: what follows is for programmers."""
     return str(error).partition(";")[0]
+
+
+def counted(count: int, what: str) -> str:
+    """Return a count with its noun.
+
+    >>> counted(1, "source"), counted(16, "source")
+    ('1 source', '16 sources')
+    """
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def said(error: BaseException) -> str:
+    """Return an error's text on one line; its name for one that has no text, or that fails even at that.
+
+    >>> said(ValueError("two  words"))
+    'two words'
+    """
+    try:
+        return " ".join(str(error).split()) or type(error).__name__
+    except Exception:
+        return type(error).__name__

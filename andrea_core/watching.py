@@ -38,6 +38,11 @@ def refuse_unseen(scenario: "Scenario", slots: Mapping[str, "ProbeSlot"], stages
         slot = slots[name]
         _refuse_undeclared(what, name, measurement, slot)
         rewarded = what == "reward"
+        if rewarded and "outcome" in slot.component.needs:
+            raise ScenarioError(
+                f"reward: the probe {name!r} that it watches looks at the rewards themselves, which it would make; "
+                "watch another probe"
+            )
         if looks_inside(slot.times, steps) or (rewarded and slot.times.at_stage_borders and stages > 1):
             continue
         then = "it would never be paid" if rewarded else "no stage would ever end by it"

@@ -83,3 +83,32 @@ def test_the_interpreter_does_not_complain_at_its_end(both):
 
     assert done.returncode == 0
     assert both or done.stderr == ""
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(tiny, tmp_path, closing):
+    for words in ("--version", f"show {tiny}", f"run {tiny} --set run.steps=30 --out {tmp_path / 'run'}"):
+        command = f"{sys.executable} -m andrea_core {words} {closing}"
+        done = subprocess.run(command, shell=True, check=False, cwd=tmp_path)
+        assert done.returncode == 0, words
+    assert (tmp_path / "run/report.html").exists()
+
+
+def test_an_encoding_without_some_letters_costs_those_letters_and_nothing_else(tiny, tmp_path):
+    words = [
+        sys.executable,
+        "-m",
+        "andrea_core",
+        "run",
+        str(tiny),
+        "--set",
+        "run.steps=30",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, env=environment, capture_output=True, check=False, cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert b"report" in done.stdout
+    assert (tmp_path / "run/report.html").exists()

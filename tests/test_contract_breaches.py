@@ -108,6 +108,13 @@ def curriculum(body):
     return component("curricula", CURRICULUM.format(body=body), ["curriculum.use=mine"])
 
 
+def observer(body):
+    told = f"    def open(self, folder, sources): {body}\n    def phase(self, handle, record): {body}\n"
+    return component("observers", f"{told}    def close(self, handle): {body}", ['observers=[{use="mine"}]'])
+
+
+MEDDLERS = {"probe": lambda body: probe(f"{body}; return {{}}, state"), "observer": observer}
+
 FAULTS = {
     "constraint widens": (
         constraint("return Region.of(region.names)"),
@@ -155,6 +162,36 @@ FAULTS = {
         probe("view._model.norm.weight.sum().backward(); return {}, state"),
         r"probe 'mine' .* changed norm\.weight\.grad, which",
     ),
+    "probe takes a part of the model away": (
+        probe("del view._model.norm; return {}, state"),
+        r"probe 'mine' .* changed norm of the model, which a probe must not; it was put back",
+    ),
+    "probe gives a parameter another shape": (
+        probe("p = view._model.norm.weight; p.data = p.data.new_zeros(3); return {}, state"),
+        r"probe 'mine' .* changed norm\.weight, which",
+    ),
+    "probe changes the weights and raises": (
+        probe("view._model.norm.weight.data += 1; 1 / 0"),
+        "probe 'mine'.*raised ZeroDivisionError",
+    ),
+    "probe measures step": (probe("return {'step': Measurement(9.0)}, state"), "probe 'mine'.*record's own column"),
+    "probe has no status": (
+        probe("return {'a': Measurement(9.0, None)}, state"),
+        "probe 'mine'.*the status None; it is a word",
+    ),
+    "probe names an axis twice": (
+        probe("return {'a': Measurement(np.ones((2, 2)), axes=('x', 'x'))}, state"),
+        "probe 'mine'.*axes.*different words",
+    ),
+    "probe returns what still has a gradient": (
+        probe("return {'a': Measurement(view._model.norm.weight.sum())}, state"),
+        "probe 'mine'.*measurement 'a'",
+    ),
+    "probe ends the generator": (probe("raise GeneratorExit"), "probe 'mine'.*raised GeneratorExit: GeneratorExit"),
+    "probe writes into the rows": (
+        (probe("view.trained.source[:] = 0; return {}, state")[0], ['probes=[{use="mine", every=1}]']),
+        "probe 'mine'.*read-only",
+    ),
     "probe changes its kind": (
         probe("return {'a': Measurement('text' if state else 1.0)}, state + 1"),
         "probe 'mine' returned text as measurement 'a', before",
@@ -170,6 +207,7 @@ def test_a_fault_is_one_error_that_names_the_plugin(tiny, tmp_path, case):
 
     assert re.search(message, str(caught.value), re.S), str(caught.value)
     assert "\n" not in str(caught.value)
+    assert str(caught.value).count("in phase") <= 1
 
 
 STATES = {
@@ -199,15 +237,38 @@ def test_a_state_whose_class_appears_late_is_refused_after_the_first_phase(tiny,
     assert len(open_run(tmp_path / "run").phases["start"]) == 0
 
 
-def test_a_probe_that_changes_pytorchs_settings_does_not_disturb_training(tiny, tmp_path):
-    calm = run(tiny, tmp_path, *probe("return {}, state"), out="calm")
-    meddling = (
-        "import torch; torch.set_num_threads(2); torch.set_default_dtype(torch.float64); torch.set_grad_enabled(False)"
-    )
-    loud = run(tiny, tmp_path, *probe(f"{meddling}; torch.rand(3); return {{}}, state"), out="loud")
+MEDDLING = {
+    "threads": "torch.set_num_threads(2)",
+    "default type": "torch.set_default_dtype(torch.float64)",
+    "gradient mode": "torch.set_grad_enabled(False)",
+    "autocast": "torch.autocast('cpu', dtype=torch.bfloat16).__enter__()",
+    "default device": "torch.set_default_device('meta')",
+    "determinism": "torch.use_deterministic_algorithms(True)",
+    "NumPy's errors": "np.seterr(all='raise')",
+    "working folder": "import os; os.chdir('/')",
+    "forward hook": "view._model.norm.register_forward_hook(lambda m, i, o: o * 2)",
+    "generators": "torch.rand(3); np.random.rand(); import random; random.random()",
+}
+UNSAID = {"forward hook"}  # is undone and is a fault of the probe, too
+
+
+@pytest.mark.parametrize("case", MEDDLING)
+@pytest.mark.parametrize("kind", ["probe", "observer"])
+def test_who_changes_the_settings_of_the_process_does_not_disturb_training(tiny, tmp_path, monkeypatch, kind, case):
+    monkeypatch.chdir(tmp_path)
+    if kind == "observer" and "view" in MEDDLING[case]:
+        pytest.skip("an observer sees no model")
+    if case in UNSAID:
+        with pytest.raises(PluginError, match=r"changed \S+ of norm, which a probe must not; it was put back"):
+            run(tiny, tmp_path, *probe(f"import torch; {MEDDLING[case]}; return {{}}, state"))
+        return
+    calm = run(tiny, tmp_path, *MEDDLERS[kind]("pass"), out="calm")
+    loud = run(tiny, tmp_path, *MEDDLERS[kind](f"import torch; {MEDDLING[case]}"), out="loud")
+    monkeypatch.chdir(tmp_path)  # where it stood before would not help the next test
 
     assert loud.steps["loss"].dtype == np.float32
     assert loud.steps["loss"].tobytes() == calm.steps["loss"].tobytes()
+    assert loud.phases["drawn"].tobytes() == calm.phases["drawn"].tobytes()
 
 
 def test_a_stop_asked_for_in_the_very_last_step_leaves_a_run_that_resume_completes(tiny, tmp_path):

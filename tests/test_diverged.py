@@ -98,7 +98,10 @@ def test_a_run_that_is_stopped_there_says_that_it_has_no_checkpoint_of_the_step(
     experiment.progress.stepped = lambda step: experiment.ask_to_stop(15) if step == 16 else inner(step)
 
     assert finish(experiment, None) == 130
-    assert "stopped at step 16, no checkpoint of it, the weights are not finite; go on" in capfd.readouterr().err
+    assert (
+        "stopped at step 16, no checkpoint of it, the loss or the weights are not finite; go on"
+        in capfd.readouterr().err
+    )
     assert good_steps(experiment) == [0, 7, 14]
 
 

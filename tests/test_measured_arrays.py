@@ -67,7 +67,7 @@ def test_a_small_array_is_recorded_as_it_is_and_spread_over_columns_of_the_frame
     np.testing.assert_array_equal(
         read.probes["mine"]["a"], np.arange(24.0).reshape(2, 3, 4) + np.arange(2.0)[:, None, None, None]
     )
-    assert list(read.frame("probes/mine")["a_23"]) == [23, 24]
+    assert list(read.frame("probes/mine")["a_2.3.4"]) == [23, 24]
 
 
 def test_a_large_array_stays_out_of_the_frame(tiny, tmp_path):

@@ -52,6 +52,8 @@ def test_a_tiny_run_goes_through_with_each_new_plugin(kind, tiny, tmp_path):
     finally:
         experiment.folder.release()
 
+    assert experiment.state.step == 30
+
 
 def test_files_that_are_there_stay_as_they_are(tmp_path):
     plugin, test = write_plugin("policy", "mine", tmp_path)

@@ -7,6 +7,7 @@ from cut_runs import assert_same_record, killed_run, record
 
 from andrea_core.assembly import new_run, resumed_run
 from andrea_core.cli import main
+from andrea_core.errors import RunError
 from andrea_core.pivots import Pivots, offer
 from andrea_core.progress import Progress
 from andrea_core.runs.replay import Recorded, replayed, verdict_of
@@ -158,3 +159,31 @@ def test_a_complete_run_has_no_border_left(pivoted, capped, capfd):
 
     assert stopped.value.code == 2
     assert "is complete" in capfd.readouterr().err
+
+
+def test_a_pivot_says_what_it_changes_in_the_one_that_waits_before_it(tiny, tmp_path, capped):
+    out, back = tmp_path / "run", tmp_path / "back.toml"
+    killed_run(lambda: (begun(tiny, out), None), 29)
+    back.write_text("constraints = []\n", encoding="utf-8")
+    first, second, third = offer(out, capped), offer(out, back), offer(out, back)
+
+    assert [number for number, _ in (first, second, third)] == [1, 2, 3]
+    assert first[1] != "nothing"
+    assert second[1].endswith("-> []"), second
+    assert third[1] == "nothing"
+
+
+@pytest.mark.parametrize("text", ['{"1": {"step": 1e999, "refused": null}}', "[" * 100_000, "[]", '{"x": 1}'])
+def test_a_note_of_pivots_that_cannot_be_read_is_named(tiny, tmp_path, text):
+    (tmp_path / "pivots").mkdir()
+    (tmp_path / "pivots/taken.json").write_text(text, encoding="utf-8")
+    with pytest.raises(RunError, match=r"taken\.json is damaged"):
+        Pivots.of(tmp_path, load(tiny)).taken()
+
+
+def test_files_that_are_no_pivots_by_their_names_are_left_alone(tiny, tmp_path):
+    (tmp_path / "pivots").mkdir()
+    for name in ("0001", "²²", "3", "x", "00004"):
+        (tmp_path / f"pivots/{name}.toml").touch()
+
+    assert Pivots.of(tmp_path, load(tiny)).numbers() == [1]

@@ -2,17 +2,15 @@
 
 import hashlib
 import json
-import shutil
 
 import numpy as np
 import pytest
+from finished_runs import copied, trained
 
 from andrea_core import open_run
-from andrea_core.assembly import new_run
 from andrea_core.cli import main
-from andrea_core.progress import Progress
 from andrea_core.runs.replay import Recorded, replayed, verdict_of
-from andrea_core.scenario import load, load_resolved
+from andrea_core.scenario import load_resolved
 
 PROBES = 'probes=[{use="trace",draws=2,tokens=64,at_end=true},{use="heldout",tokens=64,every=1}]'
 REWARD = 'reward={use="probe",name="heldout",measurement="bits_per_byte",normaliser="none"}'
@@ -35,15 +33,6 @@ def andrea_probes(): return {"luck": Luck}
 '''
 
 
-def trained(tiny, out, *settings, **more):
-    experiment = new_run(load(tiny, settings=settings, **more), out, Progress(), device="cpu", threads=1)
-    try:
-        experiment.run()
-    finally:
-        experiment.folder.release()
-    return out
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """Where the run that all tests copy lies once it is trained."""
@@ -52,9 +41,7 @@ def finished(tmp_path_factory):
 
 @pytest.fixture
 def run(finished, tiny, tmp_path):
-    if not finished.exists():
-        trained(tiny, finished, PROBES, REWARD)
-    return shutil.copytree(finished, tmp_path / "run")
+    return copied(finished, tiny, tmp_path / "run", PROBES, REWARD)
 
 
 @pytest.fixture

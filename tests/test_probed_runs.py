@@ -16,6 +16,7 @@ PROBES = {
     "barrier": "points = 5\ntokens = 96",
     "basin_width": "draws = 2\nrounds = 1\ntrace = 2\ntokens = 96",
     "cliff": "tokens = 32",
+    "connectivity": "points = 3\nsteps = 2\nbatch = 16\ntokens = 96",
     "embedding": 'words = ["wren", "brig"]',
     "memorisation": 'windows = 2\nprefix = 8\nverbatim = 8\ncanaries = ["wren 31415"]\nreferences = 7',
     "noise_scale": "windows = 6\nsmall = 2",
@@ -68,7 +69,7 @@ def test_training_with_all_probes_is_bit_identical_to_training_without(tiny, tmp
 
 
 def test_a_run_that_goes_on_from_a_checkpoint_measures_the_same(tiny, tmp_path):
-    chosen = {name: PROBES[name] for name in ("barrier", "noise_scale", "path", "slices")}
+    chosen = {name: PROBES[name] for name in ("barrier", "connectivity", "noise_scale", "path", "slices")}
     whole = finished(tiny, tmp_path / "whole", chosen)
     finished(tiny, tmp_path / "parts", chosen)
     for folder in (tmp_path / "parts" / "checkpoints").iterdir():

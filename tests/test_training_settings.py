@@ -95,7 +95,7 @@ def test_a_source_that_counts_more_changes_the_weights_but_not_what_is_recorded_
     ("setting", "text"),
     [
         ("objective.shipz=1.0", r"objective.shipz: there is no source 'shipz'; did you mean 'ships'"),
-        ("objective.ships=0.0", r"objective: objective.ships must be finite and greater than 0, got 0.0"),
+        ("objective.ships=0.0", r"objective: objective.ships must be from 1e-6 to 1e6, got 0.0"),
         (f"{STAGE}.warmup=3", r"warmup belongs to a schedule of the stage's own"),
         (f"{STAGE}.lr=-1.0", r"lr must be greater than 0"),
         (f"{STAGE}.momentum=0.5", r"unknown key 'momentum'"),

@@ -1,8 +1,10 @@
 """What watches a probe is checked before a run is made: that it looks in time, and measures what is asked for."""
 
+import numpy as np
 import pytest
+from finished_runs import trained
 
-from andrea_core import Measurement, ScenarioError
+from andrea_core import Measurement, ScenarioError, open_run
 from andrea_core.plan import Plan
 from andrea_core.scenario import load
 from andrea_core.watching import with_missing
@@ -82,3 +84,21 @@ def test_what_a_probe_declares_and_cannot_say_at_a_look_is_missing():
 def test_a_typo_in_the_times_of_a_probe_is_hinted_at(tiny, settings, message):
     with pytest.raises(ScenarioError, match=message):
         load(tiny, settings=[settings])
+
+
+def test_a_reward_of_what_the_rewards_were_is_refused(tiny):
+    with pytest.raises(ScenarioError, match=r"^reward: the probe 'reward_audit'.*looks at the rewards themselves"):
+        checked(tiny, '{use="reward_audit",every=1}', REWARD % ("reward_audit", "pairs"))
+
+
+def test_a_probe_that_a_reward_watches_sees_the_rows_of_the_phase(tiny, tmp_path):
+    """What is measured on the phase's own text is the same whether a reward is made of it or not."""
+    found = {}
+    for name, settings in {"alone": [], "watched": [REWARD % ("sharpness", "largest")]}.items():
+        probes = 'probes=[{use="sharpness",text="phase",tokens=64,every=1}]'
+        uniform = ["policy.use=uniform", "run.steps=12"]
+        run = open_run(trained(tiny, tmp_path / name, probes, *settings, *uniform))
+        found[name] = run.probes["sharpness"]["largest"][:]
+
+    assert np.isfinite(found["alone"]).all()
+    np.testing.assert_array_equal(found["watched"], found["alone"])

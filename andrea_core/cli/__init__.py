@@ -12,7 +12,7 @@ import click
 
 from andrea_core import __version__
 from andrea_core.cli.arguments import refuse_undecodable
-from andrea_core.cli.cut_off import CutOff, hush, until_cut_off
+from andrea_core.cli.cut_off import CutOff, hush, until_cut_off, usable_streams
 from andrea_core.errors import AndreaError
 from andrea_core.launched import speaks_for_all
 
@@ -90,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     reads any more ends the command quietly.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
+    usable_streams()
     try:
         with until_cut_off():
             code = _answered(given)

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from andrea_core.progress import PhaseReport, Progress
+from andrea_core.spelling import counted
 from andrea_core.values import Vector
 
 if TYPE_CHECKING:
@@ -110,15 +111,6 @@ def speed(report: PhaseReport) -> str:
     if not np.isfinite(report.tokens_per_second):
         return ""
     return f"{report.tokens_per_second:,.0f} tok/s  {clock(report.seconds_left)} left  "
-
-
-def counted(count: int, what: str) -> str:
-    """Return a count with its noun.
-
-    >>> counted(1, "source"), counted(16, "source")
-    ('1 source', '16 sources')
-    """
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def clock(seconds: float) -> str:

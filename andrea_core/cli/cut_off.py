@@ -1,9 +1,11 @@
 """Output that nobody reads any more, as after `andrea plugins | head -1`: the command ends there, and quietly."""
 
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 
 class CutOff(BaseException):
@@ -31,6 +33,16 @@ def _after_closed_pipe(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, BrokenPipeError):
         error = error.__context__
     return error is not None
+
+
+def usable_streams() -> None:
+    """Give a closed standard stream somewhere to go, and let letters that an encoding lacks become question marks."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # to the process's end
+        elif isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors="replace")
 
 
 def hush() -> None:

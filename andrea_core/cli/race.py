@@ -127,8 +127,8 @@ class _Told:
 
 def _text(rows: "list[Standing]", what: str, steps: int, seeds: int, failed: "dict[str, str]") -> str:
     """Return the race as Markdown: a heading, what it measures, the table, a sentence."""
-    from andrea_core.cli.console import counted
     from andrea_core.simulator.standings import LEVEL, markdown, summary
+    from andrea_core.spelling import counted
 
     interval = f", ± {100 * LEVEL:.0f} % intervals (Student's t; of paired differences where two are compared)"
     about = f"{steps:,} steps, {counted(seeds, 'seed')}; thousandths of a nat a token{interval if seeds > 1 else ''}"
@@ -144,11 +144,11 @@ def _write(
     failed: "dict[str, str]",
 ) -> None:
     """Write every run as CSV, the table as JSON and Markdown, and the figure."""
-    from andrea_core.cli.console import counted
     from andrea_core.runs.files import write_text
     from andrea_core.simulator.forest import forest
     from andrea_core.simulator.heats import RUNS
     from andrea_core.simulator.standings import as_csv, as_json
+    from andrea_core.spelling import counted
 
     seeds = sorted({heat.seed for heat in heats})
     facts = {"scenario": ground.scenario.name, "profile": ground.profile, "truth": ground.truth, "seeds": seeds}

@@ -13,7 +13,7 @@ import click
 
 from andrea_core.cli.arguments import THREADS, note
 from andrea_core.cli.notes import silent_reward
-from andrea_core.launched import several, speaks_for_all
+from andrea_core.launched import said_once, several
 
 if TYPE_CHECKING:
     from andrea_core.experiment import Experiment
@@ -65,8 +65,11 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
     with joined() as ranks:
         loaded = known or ranks.alike(lambda: load_scenario(**options))
         progress = display() if ranks.first else Progress()
+        texts = cautioned(loaded) if ranks.first else []
         with folder_errors(out or Path("runs")):
             experiment = new_run(loaded, out, progress, device=device, threads=threads, ranks=ranks)
+        for text in texts:  # an error stands alone
+            note(f"warning: {text}")
         return finish(experiment, None)
 
 
@@ -82,10 +85,14 @@ def resume(folder: Path, device: str | None) -> int:
     from andrea_core.assembly import resumed_run
     from andrea_core.model.launch import joined
     from andrea_core.progress import Progress
+    from andrea_core.runs.status import stopped_early
 
     with joined() as ranks:
         progress = display() if ranks.first else Progress()
+        early = stopped_early(folder) if ranks.first else None
         experiment, step = resumed_run(folder, progress, device=device, ranks=ranks)
+        if early is not None:
+            note(f"note: a probe stopped this run at step {early}; it goes on past that point")
         code = finish(experiment, step)  # also at the last step: its phase, or the report, may be missing
         if step >= experiment.total and ranks.first:
             click.echo(f"{folder} is complete: {step} steps")
@@ -106,6 +113,16 @@ def load_scenario(
     return load(scenario, profile=profile, scale=scale, settings=settings, seed=seed, plugins=plugins)
 
 
+def cautioned(loaded: "Loaded") -> list[str]:
+    """Return what may be a mistake in a scenario, once its plan is known to be none."""
+    from andrea_core.cautions import cautions
+    from andrea_core.plan import Plan
+
+    plan = Plan.of(loaded)
+    plan.check()
+    return cautions(loaded, plan)
+
+
 def finish(experiment: "Experiment", step: int | None, *, resume: bool = True) -> int:
     """Train, then print the summary and say where everything is.
 
@@ -122,8 +139,8 @@ def finish(experiment: "Experiment", step: int | None, *, resume: bool = True) -
     except Interrupted as stopped:
         experiment.progress.close()
         if first:
-            lost = experiment.saver.diverged == stopped.step
-            saved = "no checkpoint of it, the weights are not finite" if lost else "checkpoint written"
+            lost = stopped.step in (experiment.saver.diverged, experiment.saver.left_out)
+            saved = "no checkpoint of it, the loss or the weights are not finite" if lost else "checkpoint written"
             click.echo(f"stopped at step {stopped.step}, {saved}; go on with: andrea resume {folder}", err=True)
         return INTERRUPTED
     finally:
@@ -141,9 +158,9 @@ def refuse_several(command: str) -> None:
     from andrea_core.errors import RunError
 
     if several():
-        error = RunError(f"`andrea {command}` is for one process; start `run` and `resume` with torchrun, nothing else")
-        error.told = not speaks_for_all()
-        raise error
+        raise said_once(
+            RunError(f"`andrea {command}` is for one process; start `run` and `resume` with torchrun, nothing else")
+        )
 
 
 def refuse_optimised() -> None:
@@ -151,9 +168,9 @@ def refuse_optimised() -> None:
     from andrea_core.errors import RunError
 
     if sys.flags.optimize:
-        error = RunError("runs cannot be recorded under python -O; unset PYTHONOPTIMIZE, and start Python without -O")
-        error.told = not speaks_for_all()
-        raise error
+        raise said_once(
+            RunError("runs cannot be recorded under python -O; unset PYTHONOPTIMIZE, and start Python without -O")
+        )
 
 
 @contextmanager

@@ -70,32 +70,22 @@ def saved(folder: Path, loaded: "Loaded") -> list[str]:
 
 
 def outlook(loaded: "Loaded", plan: "Plan") -> list[str]:
-    """Return a line for each stage: its steps, the decisions to expect, its region; and warnings."""
-    from andrea_core.forecast import forecasts
+    """Return a line for each stage: its steps, the decisions to expect, its region; and what may be a mistake."""
+    from andrea_core.cautions import cautions
+    from andrea_core.forecast import expected_decisions, forecasts
 
     lines = [f"model {sizes(loaded)}"]
     for index, (stage, foreseen) in enumerate(zip(plan.stages, forecasts(plan), strict=True)):
         region, borders = plan.region(stage), plan.borders(index)
-        shortest, longest = (expected_decisions(loaded, steps) for steps in lengths(borders))
+        shortest, longest = (expected_decisions(loaded, steps) for steps in borders.lengths)
         active = int((region.upper > 0).sum())
         about = f"{shortest:.0f}" if f"{shortest:.0f}" == f"{longest:.0f}" else f"{shortest:.0f} to {longest:.0f}"
         lines.append(
             f"stage {stage.name}: {steps_of(borders, plan.scenario.run.steps)}, about {about} decisions, "
             f"{active} of {len(plan.sources)} sources, dimension {region.dimension}"
         )
-        if shortest < active:
-            perhaps = "" if longest < active else "perhaps "
-            lines.append(
-                f"  warning: {perhaps}fewer decisions than sources; a bandit cannot try them all in stage {stage.name}"
-            )
         lines += [f"  note: {text}" for text in foreseen]
-    return lines + memory(loaded)
-
-
-def lengths(borders: "Borders") -> tuple[int, int]:
-    """Return the steps of a stage at its shortest, 0 for one that may never begin, and at its longest."""
-    (first, last), (soonest, latest) = borders.begins, borders.ends
-    return max(0, min(soonest - first, latest - last)), latest - first
+    return lines + [f"warning: {text}" for text in cautions(loaded, plan)] + memory(loaded)
 
 
 def steps_of(borders: "Borders", total: int) -> str:
@@ -144,18 +134,3 @@ def memory(loaded: "Loaded") -> list[str]:
     beside = [f"batch {2 * 8 * rows * shape.context / 1024:,.0f} KiB", f"checkpoint buffers {shown(buffers)}"]
     here = "" if free is None else f"; {shown(free)} are free here"
     return [f"memory of a step, predicted: {found}", f"  and beside it: {', '.join(beside)}{here}"]
-
-
-def expected_decisions(loaded: "Loaded", steps: int) -> float:
-    """Return about how many phases fit into a number of steps."""
-    import numpy as np
-
-    from andrea_core.rng import generator
-    from andrea_core.values import Context, Ledger, Sources
-
-    count = len(loaded.scenario.sources)
-    zero = np.zeros(count, np.int64)
-    sources = Sources(tuple(loaded.scenario.sources), zero)
-    context = Context(0, 0, "", 0, steps, sources, Ledger(zero, zero, zero.astype(float)))
-    rng = generator(loaded.scenario.seed, "outlook")
-    return steps / float(np.mean([loaded.scenario.phases.length(context, rng) for _ in range(256)]))

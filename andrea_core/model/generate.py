@@ -77,7 +77,8 @@ def pick(logits_V: Vector, sampling: Sampling, rng: np.random.Generator) -> int:
     if sampling.temperature == 0:
         return int(logits_V.argmax())
     order = np.argsort(-logits_V, kind="stable")[: sampling.top_k or None]
-    chances = np.exp((logits_V[order] - logits_V[order[0]]) / sampling.temperature)
+    with np.errstate(over="ignore"):  # next to 0 the others become impossible
+        chances = np.exp((logits_V[order] - logits_V[order[0]]) / sampling.temperature)
     sums = np.cumsum(chances)
     if sampling.top_p < 1:
         kept = int(np.searchsorted(sums, sampling.top_p * sums[-1])) + 1  # the first tokens that reach top_p together

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from andrea_core.errors import RunError
 from andrea_core.model.settings import ModelShape
+from andrea_core.spelling import shown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -71,11 +72,31 @@ def weights_of(model: "GPT") -> dict[str, "Tensor"]:
     return {name: tensor.detach().float().contiguous().clone() for name, tensor in found.items()}
 
 
+PLAIN = {
+    "layer_norm_epsilon": 1e-5,
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+    "add_cross_attention": False,
+}
+"""Keys of a `config.json` that would make another function of the same weights, and their one value here."""
+
+SIZES = ("n_layer", "n_head", "n_embd", "n_positions")
+
+
 def shape_of(config: Mapping[str, Any]) -> ModelShape:
     """Return the shape that a GPT-2 `config.json` describes. Raises RunError for another kind of model."""
+    for name in SIZES:
+        if type(config.get(name)) is not int or config[name] < 1:
+            raise RunError(f"config.json: {name} must be a whole number from 1, got {shown(config.get(name))}")
+    for name, plain in PLAIN.items():
+        if config.get(name, plain) != plain:
+            raise RunError(
+                f"config.json: {name} is {shown(config[name])}, and only {plain!r} can be taken up: the weights would "
+                "make another model here than there"
+            )
     activations = {theirs: ours for ours, theirs in ACTIVATIONS.items()} | {"gelu_pytorch_tanh": "gelu_tanh"}
-    activation = activations.get(config.get("activation_function", "gelu_new"))
-    inner = config.get("n_inner") or 4 * config.get("n_embd", 0)
+    activation = activations.get(str(config.get("activation_function", "gelu_new")))
+    inner = config.get("n_inner") or 4 * config["n_embd"]
     if config.get("model_type") != "gpt2" or activation is None or inner != 4 * config["n_embd"]:
         raise RunError(
             "only GPT-2 models can be taken up: model_type gpt2, a GELU, an MLP of four times the width; this is "
@@ -109,10 +130,16 @@ def adopt(model: "GPT", weights: Mapping[str, "Tensor"], origin: str) -> None:
                 taken.setdefault("lm_head.weight", tensor)
             _copy(own[f"{ours}.weight"], tensor.T if transposed else tensor, model, f"{theirs}.weight", origin)
             if theirs not in ("wte", "wpe"):
-                _copy_bias(own.get(f"{ours}.bias"), _taken(taken, f"{theirs}.bias", origin), f"{theirs}.bias", origin)
+                bias, name = own.get(f"{ours}.bias"), f"{theirs}.bias"
+                _copy_bias(bias, _taken(taken, name, origin), own[f"{ours}.weight"], name, origin)
         head = taken.pop("lm_head.weight")
         if not model.shape.tied_head:
             _copy(own["head.weight"], head, model, "lm_head.weight", origin)
+        elif not torch.equal(head.float(), own["tokens.weight"][: model.vocabulary].cpu()):
+            raise RunError(
+                f"{origin}: lm_head.weight is not wte.weight, and the scenario's head is tied; "
+                "set model.tied_head = false"
+            )
     if taken:
         raise RunError(f"{origin}: the model of the scenario has no place for {min(taken)}; give it the same shape")
 
@@ -123,12 +150,20 @@ def start_from(model: "GPT", folder: Path) -> None:
     from safetensors.torch import load_file
 
     try:
-        theirs = shape_of(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         weights = load_file(folder / "model.safetensors")
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+    except (OSError, ValueError, RecursionError, SafetensorError) as error:
         raise RunError(
             f"model.init_from: {folder} holds no GPT-2 weights ({error}); it needs config.json and model.safetensors"
         ) from error
+    if not isinstance(config, dict):
+        raise RunError(f"model.init_from: {folder / 'config.json'} holds no table; it is not what transformers writes")
+    try:
+        theirs = shape_of(config)
+    except RunError as error:
+        raise RunError(f"model.init_from: {folder}: {error}") from error
+    if not theirs.tied_head and "lm_head.weight" not in weights:
+        raise RunError(f"model.init_from: {folder} lacks the tensor lm_head.weight, and its config.json ties no head")
     for name in ("layers", "heads", "width", "context", "activation"):
         ours, given = getattr(model.shape, name), getattr(theirs, name)
         if ours != given:
@@ -156,13 +191,25 @@ def _taken(weights: dict[str, "Tensor"], name: str, origin: str) -> "Tensor":
 def _copy(own: "Tensor", given: "Tensor", model: "GPT", name: str, origin: str) -> None:
     rows = model.vocabulary if own.shape[0] == model.padded and name in ("wte.weight", "lm_head.weight") else None
     target = own[:rows]
+    _fill(target, given, name, origin)
+
+
+def _fill(target: "Tensor", given: "Tensor", name: str, origin: str) -> None:
+    """Copy a tensor of the same shape into the model's; raises RunError, naming it, for one that is no good."""
+    import torch
+
     if target.shape != given.shape:
         raise RunError(f"{origin}: {name} is {tuple(given.shape)}, the scenario's model needs {tuple(target.shape)}")
+    if given.dtype not in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
+        kind = str(given.dtype).removeprefix("torch.")
+        raise RunError(f"{origin}: {name} is of {kind}; weights are float16, bfloat16, float32 or float64")
     target.copy_(given)
+    if not torch.isfinite(target).all():
+        raise RunError(f"{origin}: {name} holds values that are no finite float32 numbers; export the weights again")
 
 
-def _copy_bias(own: "Tensor | None", given: "Tensor", name: str, origin: str) -> None:
-    if own is not None:
-        own.copy_(given)
-    elif given.any():
+def _copy_bias(own: "Tensor | None", given: "Tensor", like: "Tensor", name: str, origin: str) -> None:
+    target = like.new_zeros(like.shape[0]) if own is None else own
+    _fill(target, given, name, origin)
+    if own is None and target.any():
         raise RunError(f"{origin}: {name} is not zero, and the scenario's model has no biases; set model.bias = true")

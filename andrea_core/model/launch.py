@@ -16,7 +16,7 @@ from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
 from andrea_core.errors import AndreaError, RunError
-from andrea_core.launched import several, speaks_for_all
+from andrea_core.launched import said_once, several
 from andrea_core.model.ranks import ALONE, OtherRank, Ranks, T, refuse_odd
 
 PATIENCE = timedelta(days=7)
@@ -192,12 +192,12 @@ def _group(size: int) -> Group:
 def _refuse_few_gpus(gpus: int, neighbours: int) -> None:
     """Raise AndreaError on all ranks of a machine that has no GPU for each; the first of them says so."""
     if neighbours > gpus:
-        error = AndreaError(
-            f"{neighbours} ranks need a GPU each, and this machine has {gpus}; "
-            "start at most so many ranks, or hide the GPUs with CUDA_VISIBLE_DEVICES= to train on the CPU"
+        raise said_once(
+            AndreaError(
+                f"{neighbours} ranks need a GPU each, and this machine has {gpus}; "
+                "start at most so many ranks, or hide the GPUs with CUDA_VISIBLE_DEVICES= to train on the CPU"
+            )
         )
-        error.told = not speaks_for_all()
-        raise error
 
 
 def _finish_undisturbed() -> None:

@@ -25,7 +25,7 @@ class ModelShape:
     width: int = number(at_least=1, at_most=WIDEST)
     context: int = number(at_least=1, at_most=LONGEST_CONTEXT)
     dropout: float = fraction(default=0.0)
-    logit_cap: float = number(default=0.0, at_least=0)
+    logit_cap: float = number(default=0.0, at_least=0, at_most=1e6)
     pad_vocabulary: int = number(default=1, at_least=1, at_most=2**16)
     bias: bool = False
     tied_head: bool = False
@@ -76,7 +76,7 @@ class ModelSettings:
     width: int | None = number(default=None, at_least=1, at_most=WIDEST)
     context: int | None = number(default=None, at_least=1, at_most=LONGEST_CONTEXT)
     dropout: float = fraction(default=0.0)
-    logit_cap: float = number(default=0.0, at_least=0)
+    logit_cap: float = number(default=0.0, at_least=0, at_most=1e6)
     pad_vocabulary: int = number(default=1, at_least=1, at_most=2**16)
     bias: bool = False
     tied_head: bool = False
@@ -144,10 +144,10 @@ class OptimizerSettings:
     beta2: float = number(default=0.999, at_least=0, below=1)
     eps: float = positive(default=1e-8)
     momentum: float = number(default=0.95, at_least=0, below=1)
-    weight_decay: float = number(default=0.1, at_least=0)
+    weight_decay: float = number(default=0.1, at_least=0, at_most=1e6)
     clip: float = number(default=1.0, at_least=0)
     micro_rows: int = number(default=0, at_least=0)
-    z_loss: float = number(default=0.0, at_least=0)
+    z_loss: float = number(default=0.0, at_least=0, at_most=1e6)
     precision: str = one_of("auto", "float32", "bfloat16", default="auto")
     compile: str = one_of("auto", "on", "off", default="auto")
     spike: SpikeSettings = attrs.field(factory=SpikeSettings)

@@ -17,11 +17,12 @@ from andrea_core.structure import converter, problems
 def chosen(own: Loaded, names: Sequence[str], settings: Sequence[str]) -> tuple[Loaded, tuple[str, ...]]:
     """Return a run's scenario with other probes added and settings changed, and the names of the probes asked for.
 
-    Without names all of the run's own. Raises ScenarioError for an unknown probe or setting, RunError for a probe that
-    needs what no checkpoint keeps, or when there is none.
+    Without names all of the run's own that look at nothing but a checkpoint. Raises ScenarioError for an unknown probe
+    or setting, RunError for a probe that needs what no checkpoint keeps, or when there is none.
     """
     catalogue, had = own.catalogue, slots_of(own.scenario, own.catalogue)
-    wanted = tuple(dict.fromkeys(names)) or tuple(had)
+    able = [name for name, slot in had.items() if not slot.component.needs]
+    wanted = tuple(dict.fromkeys(names)) or tuple(able or had)
     if not wanted:
         raise RunError("the run has no probes of its own; name some with --probes, as `andrea plugins probes` lists")
     changed = _changed(settings, wanted)

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file as load_arrays, save_file as save_arrays
 
 from andrea_core.errors import RunError
-from andrea_core.runs.files import remove, whole_folder
+from andrea_core.runs.files import FACTS, remove, whole_folder
 from andrea_core.runs.keeping import Keep
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ class CheckpointFolder:
 
     def steps(self) -> list[int]:
         """Return the steps that have a checkpoint, valid or not, ascending."""
-        names = [path.name for path in self.folder.glob("step_*")]
-        return sorted(int(name[5:]) for name in names if name[5:].isdigit())
+        names = {path.name for path in self.folder.glob("step_*")}
+        steps = sorted(int(name[5:]) for name in names if name[5:].isascii() and name[5:].isdigit())
+        return [step for step in steps if self.path(step).name in names]  # none that is spelt in another way
 
     def save(self, checkpoint: Checkpoint, keep: Keep) -> Path:
         """Write a checkpoint whole or not at all, then drop those that there is no reason to keep.
@@ -74,7 +75,7 @@ class CheckpointFolder:
             save_tensors(dict(checkpoint.model), aside / _MODEL)
             save_tensors(dict(checkpoint.optimizer), aside / _OPTIMIZER)
             save_arrays(dict(checkpoint.arrays), aside / _ARRAYS)
-            about = {"format": _FORMAT, "step": checkpoint.step, "heldout": checkpoint.heldout}
+            about = {"format": _FORMAT, "step": checkpoint.step, "heldout": checkpoint.heldout, "run": self._run()}
             plain = json.dumps({**about, "values": checkpoint.values}, indent=1)
             (aside / _VALUES).write_text(plain, encoding="utf-8")
             digests = {file.name: _sha256(file) for file in sorted(aside.iterdir())}
@@ -100,7 +101,7 @@ class CheckpointFolder:
                 values=plain["values"],
                 heldout=plain.get("heldout"),
             )
-        except (OSError, ValueError, SafetensorError) as error:
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
             raise RunError(f"{folder} is not a whole checkpoint: {error}") from error
 
     def plain(self, step: int) -> tuple[Mapping[str, Any], Mapping[str, np.ndarray[Any, Any]]]:
@@ -123,7 +124,7 @@ class CheckpointFolder:
             for name, digest in manifest.items():
                 if _sha256(folder / name) != digest:
                     raise RunError(f"{folder / name} is damaged: its sha256 is not the manifest's")
-            _check_values(folder, step, json.loads((folder / _VALUES).read_text(encoding="utf-8")))
+            _check_values(folder, step, json.loads((folder / _VALUES).read_text(encoding="utf-8")), self._run())
         except (OSError, ValueError, RecursionError) as error:
             raise RunError(f"{folder} is not a whole checkpoint: {error}") from error
         self._sound.add(step)
@@ -148,7 +149,10 @@ class CheckpointFolder:
     def heldout(self, step: int) -> float | None:
         """Return the held-out loss of a good checkpoint's model in bits a byte; None when it was not measured."""
         if step not in self._scores:
-            score = json.loads((self.path(step) / _VALUES).read_text(encoding="utf-8")).get("heldout")
+            try:
+                score = json.loads((self.path(step) / _VALUES).read_text(encoding="utf-8")).get("heldout")
+            except FileNotFoundError:
+                return None  # a running run has just dropped it
             self._scores[step] = score if isinstance(score, float) else None
         return self._scores[step]
 
@@ -159,7 +163,20 @@ class CheckpointFolder:
 
     def size(self, step: int) -> int:
         """Return how many bytes a checkpoint takes."""
-        return sum(file.stat().st_size for file in self.path(step).iterdir() if file.is_file())
+        path = self.path(step)
+        try:
+            files = list(path.iterdir()) if path.is_dir() else [path]
+            return sum(file.stat().st_size for file in files)
+        except FileNotFoundError:
+            return 0  # a running run has just dropped it
+
+    def _run(self) -> str | None:
+        """Return the digest of the run's scenario, None outside of a run's folder."""
+        try:
+            facts = json.loads((self.folder.parent / FACTS).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None  # what is wrong with the file is said by who reads it for its own sake
+        return facts.get("digest") if isinstance(facts, dict) else None
 
     def _prune(self, keep: Keep) -> None:
         """Drop what nothing keeps; damaged ones go when they are older than the newest that stay."""
@@ -183,14 +200,18 @@ class CheckpointFolder:
         remove(self.path(step))
 
 
-def _check_values(folder: Path, step: int, data: Any) -> None:
-    """Refuse the plain values of another step or another version of andrea."""
+def _check_values(folder: Path, step: int, data: Any, run: str | None) -> None:
+    """Refuse the plain values of another step, another version of andrea, or another run."""
     if not isinstance(data, dict) or not isinstance(data.get("values"), dict) or data.get("step") != step:
         raise RunError(f"{folder / _VALUES} is damaged: it does not hold the values of step {step}")
     if data.get("format") != _FORMAT:
         raise RunError(
             f"{folder} was written by another version of andrea (format {data.get('format')}, not {_FORMAT}); "
             "go on with that version, or start the run anew with `andrea run`"
+        )
+    if run is not None and data.get("run", run) != run:
+        raise RunError(
+            f"{folder} is of another run, of a scenario with the digest {str(data['run'])[:12]}; take it away"
         )
 
 

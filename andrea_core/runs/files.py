@@ -12,21 +12,24 @@ from safetensors import SafetensorError
 
 from andrea_core.errors import RunError
 
+FACTS = "run.json"
+"""What a run's folder says of itself: digests, device, threads, plugins, versions."""
+
 _REMEDIES = {
-    errno.ENOSPC: "the disk is full; free some space, then `andrea resume` the run",
-    errno.EDQUOT: "the disk quota is used up; free some space, then `andrea resume` the run",
-    errno.EFBIG: "a file would be larger than is permitted (see `ulimit -f`); raise the limit, then `andrea resume` it",
-    errno.EACCES: "writing is not permitted there; choose another folder with --out",
-    errno.EPERM: "writing is not permitted there; choose another folder with --out",
-    errno.EROFS: "the file system is read-only; choose another folder with --out",
-    errno.ENAMETOOLONG: "the name is too long for the file system; choose a shorter one with --out",
-    errno.ENOTDIR: "a part of that path is a file, not a folder; choose another folder with --out",
+    errno.ENOSPC: "the disk is full; free some space, then do it again (a run: `andrea resume`)",
+    errno.EDQUOT: "the disk quota is used up; free some space, then do it again (a run: `andrea resume`)",
+    errno.EFBIG: "the file would be too large (see `ulimit -f`); raise the limit, do it again (a run: `andrea resume`)",
+    errno.EACCES: "writing is not permitted there; make it writable for you, or choose another folder, with --out",
+    errno.EPERM: "writing is not permitted there; make it writable for you, or choose another folder, with --out",
+    errno.EROFS: "the file system is read-only; choose another folder, with --out",
+    errno.ENAMETOOLONG: "the name is too long for the file system; choose a shorter one, with --out",
+    errno.ENOTDIR: "a part of that path is a file, not a folder; choose another folder, with --out",
     errno.EISDIR: "a folder stands where a file must be written; move it away",
-    errno.ELOOP: "a link in that path leads back to itself; choose another folder with --out",
-    errno.ENOENT: "a part of that path is not there, or was removed meanwhile; choose another folder with --out",
-    errno.EEXIST: "something else stands there; move it away, or choose another folder with --out",
-    errno.EMFILE: "too many files are open (see `ulimit -n`); raise the limit, then `andrea resume` the run",
-    errno.EIO: "the disk failed to read or write; check it, then `andrea resume` the run",
+    errno.ELOOP: "a link in that path leads back to itself; choose another folder, with --out",
+    errno.ENOENT: "a part of that path is not there, or was removed meanwhile; choose another folder, with --out",
+    errno.EEXIST: "something else stands there; move it away, or choose another folder, with --out",
+    errno.EMFILE: "too many files are open (see `ulimit -n`); raise the limit, do it again (a run: `andrea resume`)",
+    errno.EIO: "the disk failed to read or write; check it, then do it again (a run: `andrea resume`)",
 }
 
 
@@ -41,7 +44,9 @@ def whole_folder(target: Path) -> Iterator[Path]:
     try:
         aside.mkdir(parents=True)
         yield aside
+        mode = aside.stat().st_mode & 0o666  # what the user's umask leaves; some libraries write for the owner alone
         for file in aside.iterdir():
+            file.chmod(mode)
             _sync(file)
         _sync(aside)
         remove(target)

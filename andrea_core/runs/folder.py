@@ -15,14 +15,20 @@ from filelock import FileLock, Timeout
 
 from andrea_core.errors import RunError
 from andrea_core.runs.checkpoint import CheckpointFolder
-from andrea_core.runs.files import disk_errors, write_text
+from andrea_core.runs.files import FACTS, disk_errors, write_text
 from andrea_core.runs.simulated import refuse_simulated
 from andrea_core.runs.soundness import RESTORE
 
-SCENARIO, STORE, FACTS, REPORT = "scenario.toml", "run.zarr", "run.json", "report.html"
+SCENARIO, STORE, REPORT = "scenario.toml", "run.zarr", "report.html"
 TOKENIZER, SAVES, PIVOTS = "tokenizer.json", "checkpoints.json", "pivots"
 LOCK = ".lock"
 _MOST_THREADS = 1024
+
+
+def _is_parent(value: Any) -> bool:
+    stages = value.get("stages") if isinstance(value, dict) else None
+    known = isinstance(stages, list) and all(isinstance(one, dict) and type(one.get("start")) is int for one in stages)
+    return known and type(value.get("step")) is int and isinstance(value.get("path"), str)
 
 
 def _is_plugin(value: Any) -> bool:
@@ -42,8 +48,9 @@ _RIGHT: Mapping[str, Callable[[Any], bool]] = {
     "threads": lambda value: type(value) is int and 1 <= value <= _MOST_THREADS,
     "corpus": lambda value: isinstance(value, dict),
     "tokenizer": lambda value: isinstance(value, str),
+    "parent": lambda value: value is None or _is_parent(value),
 }
-"""What must be in run.json for a run to go on."""
+"""What must be in run.json for a run to go on; a parent only in a fork's."""
 
 
 @attrs.frozen(eq=False)
@@ -226,7 +233,7 @@ def locked(path: Path) -> FileLock:
         lock.acquire(blocking=False)
     except Timeout:
         raise RunError(f"{path} is in use by another process; wait until that one ends, or stop it") from None
-    except (OSError, NotImplementedError) as error:
+    except (OSError, RuntimeError) as error:  # filelock raises the latter where a file system knows no locks
         reason = getattr(error, "strerror", None) or error
         raise RunError(
             f"{path / LOCK}, which keeps a second process out of the run, cannot be opened ({reason}); "

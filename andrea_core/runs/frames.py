@@ -128,7 +128,8 @@ def _rows(table: Table, sources: list[str]) -> pd.DataFrame:
 
 def labels_of(table: Table, name: str, width: int, sources: list[str]) -> list[str]:
     """Return labels for an array's columns: its attribute `names`, the sources if it has one a source, or numbers."""
-    fitting = (names for names in (table.names(name), sources) if len(names) == width)
+    by_source = sources if table[name].ndim == 2 else []
+    fitting = (names for names in (table.names(name), by_source) if len(names) == width)
     return next(fitting, [str(column) for column in range(width)])
 
 

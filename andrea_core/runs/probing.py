@@ -14,10 +14,10 @@ from andrea_core.forking import scenario_of
 from andrea_core.looking import Looker
 from andrea_core.model.course import Course
 from andrea_core.model.pace import Pace
-from andrea_core.model.trainer import Trainer
 from andrea_core.model.view import ModelView
+from andrea_core.parts import trainer_of
 from andrea_core.phase import Director, State
-from andrea_core.plan import Plan, probe_names
+from andrea_core.plan import Plan, probe_groups, probe_names
 from andrea_core.runs.asked_probes import chosen
 from andrea_core.runs.checkpoint import Checkpoint, CheckpointFolder
 from andrea_core.runs.folder import check_scenario, read_facts, require_run
@@ -32,6 +32,7 @@ from andrea_core.values import Findings, Sources
 
 if TYPE_CHECKING:
     from andrea_core.data.corpus import Corpus
+    from andrea_core.model.trainer import Trainer
 
 Tell = Callable[[str], object]
 """Takes a line for the user."""
@@ -56,7 +57,7 @@ class Probing:
     steps: tuple[int, ...]
     corpus: "Corpus"
     director: Director
-    trainer: Trainer
+    trainer: "Trainer"
     damaged: dict[int, str] = attrs.field(factory=dict)
     """What is wrong with the checkpoints that were passed over, by their steps."""
 
@@ -85,6 +86,10 @@ class Probing:
         facts = read_facts(folder)
         check_scenario(folder, facts["digest"])
         loaded, wanted = chosen(scenario_of(folder, plugins), names, settings)
+        if not names:
+            for name in probe_names(loaded.scenario, loaded.catalogue):
+                if name not in wanted:
+                    tell(f"passed over: the probe {name!r} needs what no checkpoint keeps")
         at = _steps(folder, steps, tell, everywhere=everywhere)
         for text in other_plugins(facts, loaded.catalogue):
             tell(f"note: {text}; --plugin FILE names a copy of what it was")
@@ -92,7 +97,7 @@ class Probing:
         refuse_other_text(facts, corpus)
         used, _ = machine(device, threads)
         director = _director(folder, loaded)
-        return cls(folder, loaded, wanted, at, corpus, director, _trainer(loaded, corpus, used))
+        return cls(folder, loaded, wanted, at, corpus, director, trainer_of(loaded.scenario, corpus, used))
 
     def looks(self) -> Iterator[Look]:
         """Yield what the probes find, checkpoint by checkpoint, in the order of their steps.
@@ -128,8 +133,7 @@ class Probing:
 
     def groups(self) -> Mapping[str, str]:
         """Return where in a record each probe's measurements go, by the probe's name."""
-        named = zip(probe_names(self.loaded.scenario, self.loaded.catalogue), self.loaded.scenario.probes, strict=True)
-        return {name: str(getattr(slot.component, "group", f"probes/{name}")) for name, slot in named}
+        return probe_groups(self.loaded.scenario, self.loaded.catalogue)
 
     def _stand(self, checkpoint: Checkpoint, start: State) -> State:
         """Bring the trainer to a checkpoint, and return the state there, the stage being that of the last step."""
@@ -193,16 +197,3 @@ def _director(folder: Path, loaded: Loaded) -> Director:
     supplies: Any = [Supply(context, int(count)) for count in tokens]
     sources = Sources(tuple(loaded.scenario.sources), tokens)
     return Director.of(loaded, sources, Unplanned(loaded.scenario.sampler, supplies))
-
-
-def _trainer(loaded: Loaded, corpus: "Corpus", device: str) -> Trainer:
-    scenario = loaded.scenario
-    return Trainer(
-        scenario.model.resolve(),
-        scenario.optimizer,
-        vocabulary=corpus.tokenizer.vocabulary,
-        rows=scenario.sampler.rows,
-        total_steps=scenario.run.steps,
-        seed=scenario.seed,
-        device=device,
-    )

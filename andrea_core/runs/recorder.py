@@ -74,6 +74,12 @@ class Recorder:
             names.append(name)
         return np.int32(names.index(name))
 
+    def name_places(self, table: str, array: str, shape: tuple[int, ...]) -> None:
+        """Name the entries of an array's rows by their places, counted from 1, as "2.1": its attribute `names`."""
+        key = f"{table}/{array}"
+        if key not in self._names:
+            self._names[key] = [".".join(str(index + 1) for index in place) for place in np.ndindex(shape)]
+
     def tick(self) -> None:
         """Write everything if a chunk is full, or if it was not written for a while; not while others still write."""
         due = self._every is not None and time.monotonic() - self._last >= self._every

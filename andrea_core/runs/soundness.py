@@ -41,10 +41,12 @@ def check_descriptions(folder: Path, *, deep: bool = False) -> None:
 
 
 def drop_unborn(folder: Path) -> None:
-    """Remove folders below a folder of the record that a killed process had only begun to make: no file is in them.
+    """Remove what a killed process had only begun to make in a folder of the record: files aside, folders of no file.
 
     zarr makes a group's or an array's folder first and writes into it, aside, what it is; it warns of such a rest.
     """
+    for aside in folder.glob("zarr.*.partial"):
+        remove(aside)
     for child in [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]:
         if (child / "zarr.json").exists():
             drop_unborn(child)

@@ -36,6 +36,15 @@ def status_of(folder: Path, total: int) -> str:
     return f"stopped: {saved}; `andrea resume {folder}` goes on from there"
 
 
+def stopped_early(folder: Path) -> int | None:
+    """Return the step at which a probe stopped a run whose record ends there; None for any other folder."""
+    try:
+        run = open_run(folder)
+        return early if (early := _stop(run)) is not None and early == _recorded(run) else None
+    except RunError:
+        return None
+
+
 def in_use(folder: Path) -> bool:
     """Return whether a process holds a run's lock: one that trains it. False where the system cannot tell."""
     try:

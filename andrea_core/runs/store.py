@@ -11,13 +11,14 @@ import numpy as np
 import zarr
 
 from andrea_core.errors import RunError
+from andrea_core.runs.files import FACTS
 from andrea_core.runs.soundness import check_descriptions, readable
 from andrea_core.runs.table import Array, Named, Table, members
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SCENARIO, STORE, FACTS = "scenario.toml", "run.zarr", "run.json"
+SCENARIO, STORE = "scenario.toml", "run.zarr"
 REMEDY = "Name the folder that `andrea run` printed: it holds scenario.toml and run.zarr."
 _STEPS = ("loss", "lr", "grad_norm", "tokens")
 _ROWS = ("row_loss", "row_source")

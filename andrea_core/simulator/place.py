@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from andrea_core.errors import RunError
-from andrea_core.runs.files import disk_errors, remove
-from andrea_core.runs.folder import FACTS, REPORT, SCENARIO, STORE, RunFolder, locked, read_facts
+from andrea_core.runs.files import FACTS, disk_errors, remove
+from andrea_core.runs.folder import REPORT, SCENARIO, STORE, RunFolder, locked, read_facts
 from andrea_core.runs.simulated import is_simulated
 
 LOCK = ".lock"

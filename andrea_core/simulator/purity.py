@@ -9,13 +9,8 @@ from andrea_core.runs.tree import prove
 def started(director: Director) -> State:
     """Return the state before the first phase; raises PluginError for one that no checkpoint of a run could keep."""
     state = director.start()
-    refuse_unkept(director, state)
+    prove(state, state, "state")
     return state
-
-
-def refuse_unkept(director: Director, state: State) -> None:
-    """Raise PluginError for a state that no checkpoint of a run could keep."""
-    prove(state, director.start(), "state")
 
 
 def decided(director: Director, state: State) -> Phase:

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import zarr
 
-from andrea_core.plan import Plan, probe_names
+from andrea_core.plan import Plan, probe_groups
 from andrea_core.progress import Progress
 from andrea_core.record import Record
 from andrea_core.runs.folder import RunFolder, new_name
@@ -63,7 +63,7 @@ def facts_of(simulation: Simulation) -> dict[str, Any]:
 def _record(simulation: Simulation, optimum: Optimum, folder: RunFolder) -> Record:
     loaded, truth = simulation.loaded, simulation.truth
     scenario = loaded.scenario
-    names = probe_names(scenario, loaded.catalogue)
+    groups = probe_groups(scenario, loaded.catalogue)
     attributes = {
         "sources": list(scenario.sources),
         "name": scenario.name,
@@ -77,10 +77,8 @@ def _record(simulation: Simulation, optimum: Optimum, folder: RunFolder) -> Reco
         "optimum": _described(truth, optimum),
     }
     recorder = Recorder(folder.store, attributes, whole=True)
-    record = Record(
-        recorder, simulation.director, Progress(), dict.fromkeys(names, "eval"), [], simulation.tokens_per_step
-    )
-    for name in names:
+    record = Record(recorder, simulation.director, Progress(), groups, [], simulation.tokens_per_step)
+    for name in groups:
         if name.partition("-")[0] != HELDOUT:
             record.event(0, "probe", f"{name}: not measured, a simulated run has no model to look at")
     return record

@@ -12,9 +12,10 @@ from andrea_core.errors import ScenarioError
 from andrea_core.looking import due, ended
 from andrea_core.phase import Director, Event, Phase, State
 from andrea_core.plan import Plan, probe_names
+from andrea_core.runs.tree import prove
 from andrea_core.scenario import Loaded, ProbeSlot
 from andrea_core.simulator.learner import Learner, Lesson
-from andrea_core.simulator.purity import decided, refuse_unkept, started
+from andrea_core.simulator.purity import decided, started
 from andrea_core.simulator.supply import supplied
 from andrea_core.simulator.truth import Truth
 from andrea_core.simulator.truth_file import Extent, truth_of
@@ -115,7 +116,8 @@ class Simulation:
         look: Callable[[int, Findings], None] = lambda step, findings: None,
     ) -> Trace:
         """Simulate to the end, or until a probe wants to stop; `record` is given each phase, `look` all findings."""
-        state, progress = started(self.director), self.learner.start()
+        begun = state = started(self.director)
+        progress = self.learner.start()
         total, watch = self.loaded.scenario.run.steps, Stopwatch()
         kept = Kept()
         findings = self._findings(state, None, progress)
@@ -132,7 +134,7 @@ class Simulation:
             look(state.step, findings)
             state = self.director.advance(state, outcome, findings)
             if state.phase == 1:  # what a policy makes of its first outcome, too
-                refuse_unkept(self.director, state)
+                prove(state, begun, "state")
             record(Done(before, state, phase, lesson, outcome, [*phase.events, *odd], watch))
             kept.add(phase, lesson, outcome)
         return kept.trace(self.truth, progress, findings.stop)

@@ -4,9 +4,7 @@ import attrs
 import numpy as np
 
 from andrea_core import Moment, Outcome, Proposal, Vector
-
-LARGEST = 1e100
-"""Rewards, and the weight of a bonus, are clipped to this size, so that no sum or product of them ever overflows."""
+from andrea_plugins.policies.mixing import LARGEST
 
 TINY = 1e-12
 """The smallest number of pulls in a bonus: keeps it finite, so that it never meets a mean of minus infinity as NaN."""

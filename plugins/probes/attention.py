@@ -1,5 +1,6 @@
 """Attention, head by head: where its weights lie on a prompt, and which directions its queries and keys span."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from andrea_core import Heads, ModelView
 
 PROMPT = "The harbour was quiet when we came down to the water, and only a few of the boats had their lamps lit."
+MOST = 2**16
+"""A measurement of a probe has at most so many numbers."""
+
 HEADS, PAIRS, MAPS = ("layer", "head"), ("layer", "head", "other"), ("layer", "head", "query", "key")
 
 
@@ -29,7 +33,8 @@ class Attention:
     of the singular values of W_Q' W_K the first, the effective rank exp(H(s / sum s)), and how many hold 90 % of their
     squares; `score_rank` and `score_components`: the same of the scores q k' of this prompt. (layers, heads, heads):
     `query_overlap` and `key_overlap`, |U_g' U_h|_F^2 / d_k of the heads' subspaces, d_k / d_model for random ones.
-    `weights` (layers, heads, shown, shown) are the weights of the first `shown` tokens; 0 keeps none. `random_overlap`
+    `weights` (layers, heads, shown, shown) are the weights of the first `shown` tokens, of so many of them that the
+    record can hold their 2**16 numbers; 0 keeps none. `random_overlap`
     is d_k / d_model.
 
     The prompt, after a separator, is cut to `tokens` tokens. Cost: one forward pass, and small singular value
@@ -74,8 +79,9 @@ class Attention:
 
     def _maps(self, heads: "Heads") -> dict[str, Measurement]:
         # Weights are causal: those of the first tokens are the same whatever follows.
-        first = slice(0, self.shown)
-        if not self.shown:
+        layers, count = heads.queries.shape[:2]
+        first = slice(0, min(self.shown, math.isqrt(MOST // (layers * count))))
+        if not first.stop:
             return {}
         weights = maps.causal_weights(maps.scores(heads.queries[:, :, first], heads.keys[:, :, first]))
         return {"weights": Measurement(weights, axes=MAPS)}

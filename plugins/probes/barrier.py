@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from andrea_core import Measurement, Sources, Vector, number
-from andrea_plugins.probes.perturbing import flat_parameters, side_windows
+from andrea_plugins.probes.perturbing import as_offset, flat_parameters, side_windows
 
 if TYPE_CHECKING:
     from andrea_core import ModelView, Objective
@@ -58,9 +58,7 @@ class Barrier:
 
 def line_losses(objective: "Objective", offset_n: Vector, points: int) -> Vector:
     """Return the losses (points,) on the line from theta + offset to theta, evenly spaced, both ends included."""
-    import torch
-
-    direction = torch.from_numpy(np.array(offset_n)).to(dtype=objective.dtype, device=objective.device)
+    direction = as_offset(objective, offset_n)
     places = np.linspace(1, 0, points)
     return np.array([objective.loss(direction * float(place) if place else None) for place in places])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from andrea_core import Integers, Measurement, Sources, Trained, Vector, number, positive
 from andrea_plugins.probes.cliff_documents import documents, persists
-from andrea_plugins.probes.cliff_series import Departure, Rule, Series, expected, push, spiked
+from andrea_plugins.probes.cliff_series import ARMED, Departure, Rule, Series, expected, push, spiked
 from andrea_plugins.probes.cliff_verdict import EARLIER, REPEATED, Evidence, evidence, verdict
 
 if TYPE_CHECKING:
@@ -58,6 +58,15 @@ class Cliff:
     spike: float = positive(default=8.0)
     span: int = number(default=256, at_least=16, at_most=100_000)
     tokens: int = number(default=2048, at_least=1)
+
+    def __attrs_post_init__(self) -> None:
+        if self.rows > self.recent:
+            raise ValueError(f"rows must be at most recent, {self.recent}, got {self.rows}: no shift would be seen")
+        if self.span < self.recent + ARMED:
+            raise ValueError(
+                f"span must be at least recent + {ARMED}, {self.recent + ARMED}, got {self.span}: a level is made of "
+                f"{ARMED} entries before the recent ones"
+            )
 
     @property
     def rule(self) -> Rule:

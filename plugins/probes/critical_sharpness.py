@@ -40,7 +40,7 @@ class CriticalSharpness:
     measures: ClassVar[tuple[str, ...]] = ("critical", "ratio", "next", "heldout", "curvature", "products")
 
     tolerance: float = positive(default=1e-2, at_most=0.5)
-    furthest: float = number(default=2.0**20, above=1)
+    furthest: float = number(default=2.0**20, above=1, at_most=2.0**60)
     forwards: int = number(default=40, at_least=1)
     tokens: int = number(default=1024, at_least=1)
 

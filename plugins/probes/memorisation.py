@@ -26,9 +26,10 @@ class Memorisation:
     extracted_heldout.
 
     Exposure (Carlini et al. 2018, arXiv 1802.08232) = log2 |R| - log2 rank, in bits, (canaries,): the rank of a
-    canary's loss among `references` texts that differ from it in their digits, drawn anew at each look, and itself. A
-    canary that was never trained on has a uniform rank and on average 1 / ln 2 = 1.44 bits; log2 (references + 1) is
-    the most. Canaries are yours to plant in the training text: texts with digits.
+    canary's loss among |R| texts, itself and `references` that differ from it and from each other in their digits,
+    drawn anew at each look; all that there are where a canary has too few digits for so many. One that was never
+    trained on has a uniform rank and on average 1 / ln 2 = 1.44 bits; log2 |R| is the most. Canaries are yours to plant
+    in the training text: texts with digits. NaN, and `missing`, for one without digits or longer than the context.
 
     One forward pass shows the greedy continuations of all windows: what is predicted after a text that agreed so far is
     what greedy decoding would have said. Cost: `windows` windows a source and side, and
@@ -89,11 +90,14 @@ def matched(guesses: "Integers", windows: "Integers", prefix: int) -> Vector:
 
 
 def exposure(view: "ModelView", canary: str, references: int, rng: np.random.Generator) -> float:
-    """Return log2 |R| - log2 rank of a canary's loss among texts with other digits; NaN for one without digits."""
-    places = [place for place, letter in enumerate(canary) if letter in DIGITS]
-    if not places:
+    """Return log2 |R| - log2 rank of a canary's loss among texts with other digits.
+
+    NaN for one without digits, and where a text is longer than the context, so that its digits might not be seen.
+    """
+    texts = [canary, *with_other_digits(canary, references, rng)]
+    longest = max(len(view.tokenizer.encode(text)) for text in texts)
+    if len(texts) == 1 or longest > view.shape.context:
         return math.nan
-    texts = [canary, *(_redrawn(canary, places, rng) for _ in range(references))]
     losses = text_losses(view, texts)
     return rank_exposure(losses[0], losses[1:])
 
@@ -115,10 +119,27 @@ def text_losses(view: "ModelView", texts: Sequence[str]) -> Vector:
     return losses
 
 
-def _redrawn(canary: str, places: Sequence[int], rng: np.random.Generator) -> str:
+def with_other_digits(canary: str, count: int, rng: np.random.Generator) -> list[str]:
+    """Return `count` different texts, or all there are, that differ from a canary in nothing but its digits."""
+    places = [place for place, letter in enumerate(canary) if letter in DIGITS]
+    own = "".join(canary[place] for place in places)
+    if 10 ** len(places) <= 4 * count:
+        digits = [f"{number:0{len(places)}}" for number in rng.permutation(10 ** len(places))]
+        digits = [drawn for drawn in digits if drawn != own][:count] if places else []
+    else:  # so many that few are drawn twice
+        seen: dict[str, None] = {}
+        while len(seen) < count:
+            drawn = "".join(map(str, rng.integers(10, size=len(places))))
+            if drawn != own:
+                seen[drawn] = None
+        digits = list(seen)
+    return [_written(canary, places, drawn) for drawn in digits]
+
+
+def _written(canary: str, places: Sequence[int], digits: str) -> str:
     letters = list(canary)
-    for place in places:
-        letters[place] = DIGITS[rng.integers(10)]
+    for place, digit in zip(places, digits, strict=True):
+        letters[place] = digit
     return "".join(letters)
 
 

@@ -73,7 +73,7 @@ class PerturbationSharpness:
         if not batches:
             return {"loss": Measurement(math.nan, "missing")}, None
         found = [self.rises(view.objective(batch), rng) for batch in batches]
-        return {name: _mean([one[name] for one in found]) for name in found[0]}, None
+        return {name: _joined(name, [one[name] for one in found]) for name in found[0]}, None
 
     def rises(self, objective: "Objective", rng: np.random.Generator) -> dict[str, Measurement]:
         """Return the measurements on one batch."""
@@ -107,6 +107,8 @@ def _finite(value: float, status: str = "ok") -> Measurement:
     return Measurement(value, status if math.isfinite(value) else "nonfinite")
 
 
-def _mean(found: list[Measurement]) -> Measurement:
+def _joined(name: str, found: list[Measurement]) -> Measurement:
+    """Return the batches' mean; of standard errors of independent means that of their mean."""
     values = [float(one.value) for one in found if not isinstance(one.value, str)]
-    return Measurement(float(np.mean(values)), next((one.status for one in found if one.status != "ok"), "ok"))
+    joined = math.hypot(*values) / len(values) if name.endswith("_error") else float(np.mean(values))
+    return Measurement(joined, next((one.status for one in found if one.status != "ok"), "ok"))

@@ -33,6 +33,13 @@ def normal(objective: "Objective", seed: int) -> "Tensor":
     return torch.randn(objective.size, generator=generator, dtype=objective.dtype).to(objective.device)
 
 
+def as_offset(objective: "Objective", vector_n: Vector) -> "Tensor":
+    """Return a vector (n,) as an objective takes offsets: in its precision, on its device."""
+    import torch
+
+    return torch.from_numpy(np.array(vector_n)).to(dtype=objective.dtype, device=objective.device)
+
+
 def seeds(rng: np.random.Generator, count: int) -> list[int]:
     """Return seeds for PyTorch's generators."""
     return [int(seed) for seed in rng.integers(2**62, size=count)]

@@ -10,7 +10,7 @@ import numpy as np
 from andrea_core import Measurement, Sources, Timetable, Vector, number, one_of, positive
 from andrea_plugins.probes.eigen_plane import sharpest_plane
 from andrea_plugins.probes.path_geometry import principal_plane
-from andrea_plugins.probes.perturbing import flat_parameters, normal, side_windows
+from andrea_plugins.probes.perturbing import as_offset, flat_parameters, normal, side_windows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -114,13 +114,13 @@ class Slices:
         if not len(state.points):
             return None
         if self.directions == "last":
-            return _tensor(objective, state.points[-1] - theta), drawn[1], {}
+            return as_offset(objective, state.points[-1] - theta), drawn[1], {}
         points = np.vstack([state.points, theta])
         directions, coordinates, shares = principal_plane(points)
         extents = np.abs(coordinates).max(0)
         shown = np.full((self.keep + 1, 2), np.nan)
         shown[: len(points)] = coordinates / np.where(extents > 0, extents, 1)
-        one, other = (_tensor(objective, d * e) for d, e in zip(directions, extents, strict=True))
+        one, other = (as_offset(objective, d * e) for d, e in zip(directions, extents, strict=True))
         status = "ok" if np.isfinite(shown).all() else "missing"
         held = "ok" if np.isfinite(shares).all() else "nonfinite"
         more = {"path": Measurement(shown, status, ("look", "axis")), "shares": Measurement(shares, held, ("axis",))}
@@ -168,9 +168,3 @@ def plane(objective: "Objective", one_n: "Tensor", other_n: "Tensor", places: Ve
 
 def _cells(losses: Vector, axes: tuple[str, ...]) -> Measurement:
     return Measurement(losses, "ok" if np.isfinite(losses).all() else "nonfinite", axes)
-
-
-def _tensor(objective: "Objective", vector_n: Vector) -> "Tensor":
-    import torch
-
-    return torch.from_numpy(np.array(vector_n)).to(dtype=objective.dtype, device=objective.device)

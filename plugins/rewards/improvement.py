@@ -31,9 +31,10 @@ class Improvement:
     one that is as fast as learning forgets what it learns from, and pays a source for ever for a lucky first loss. With
     `normaliser = "deviation"` (default) the phase score is divided by D sqrt(alpha / (2 - alpha)), the standard error
     of a moving average of such scores, where D is a moving root mean square (rate `alpha`) of all sources' phase
-    scores, this phase included. Range: a few units around 0, whatever the loss's scale, at most
-    sqrt((2 - alpha) K) / alpha; noise alone averages to 0. The other normalisers are those of the other rewards (see
-    `loss`), with `alpha` as the rate. With `normaliser = "none"` the scores are nats a token.
+    scores, this phase included. Range: a root mean square of about sqrt((2 - alpha) / alpha), 10 by default, whatever
+    the loss's scale, and at most sqrt((2 - alpha) K) / alpha; noise alone averages to 0. The other normalisers are
+    those of the other rewards (see `loss`), with `alpha` as the rate. With `normaliser = "none"` the scores are nats a
+    token.
     `form = "andrea"` is max(0, average - loss) x 1000 a pull, never normalised, `alpha` 0.1 if not given: range 0 to
     about 1000. It pays for spread instead of learning (a bandit parks on pure noise), so it is not the default.
     Departures: sign, rate and normaliser are this project's; ANDREA does not say how a first pull is treated.

@@ -53,7 +53,7 @@ def test_a_disk_that_fills_at_any_write_is_one_error_and_the_run_goes_on_later(
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "_sync", sync)
-        with pytest.raises(RunError, match="the disk is full; free some space, then `andrea resume`"):
+        with pytest.raises(RunError, match="the disk is full; free some space, then do it again"):
             go_on(run)
 
     assert CheckpointFolder(run / "checkpoints").newest_valid()[0] in (35, 40)

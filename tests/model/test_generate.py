@@ -1,5 +1,7 @@
 """Generation: the law of a drawn token, the context, the end."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -146,3 +148,10 @@ def test_half_a_character_waits_for_its_other_half() -> None:
 
     assert settled(text[:3].decode("utf-8", "replace")) == "gr"
     assert settled(text[:4].decode("utf-8", "replace")) == "grö"
+
+
+def test_a_temperature_next_to_zero_takes_the_likeliest_without_a_warning() -> None:
+    logits = np.array([0.5, 3.0, -1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pick(logits, Sampling(1e-320, 0, 1.0), np.random.default_rng(0)) == 1

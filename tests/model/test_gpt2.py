@@ -1,6 +1,7 @@
 """GPT-2's names and layout: out, in, and as `transformers` reads them."""
 
 import json
+import math
 from pathlib import Path
 
 import attrs
@@ -16,7 +17,7 @@ from andrea_core.data.tokenizer import ByteTokenizer, Tokenizer
 from andrea_core.errors import RunError
 from andrea_core.model.generate import Sampling, generate_tokens
 from andrea_core.model.gpt import GPT, build_model
-from andrea_core.model.gpt2 import adopt, config_of, shape_of, weights_of
+from andrea_core.model.gpt2 import adopt, config_of, shape_of, start_from, weights_of
 from andrea_core.model.settings import PRESETS, ModelShape
 
 PLAIN = PRESETS["tiny"]
@@ -144,3 +145,57 @@ class TestTransformers:
             assert theirs(text)["input_ids"] == [ours.separator, *ours.encode(text).tolist()]
             assert theirs.decode(ours.encode(text).tolist()) == text
         assert theirs.bos_token == theirs.eos_token == SEPARATOR_NAME
+
+
+def folder_with(tmp_path: Path, config: dict[str, object], **tensors: torch.Tensor | None) -> Path:
+    model = model_of(GPT2)
+    weights = {**weights_of(model), **tensors}
+    folder = tmp_path / "gpt2"
+    folder.mkdir()
+    save_file({name: tensor for name, tensor in weights.items() if tensor is not None}, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps({**config_of(model, 256), **config}), encoding="utf-8")
+    return folder
+
+
+BIAS, WTE, HEAD = "transformer.h.0.mlp.c_fc.bias", "transformer.wte.weight", "lm_head.weight"
+
+
+@pytest.mark.parametrize(
+    ("config", "tensors", "message"),
+    [
+        ({"layer_norm_epsilon": 0.1}, {}, "layer_norm_epsilon is 0.1, and only 1e-05 can be taken up"),
+        ({"scale_attn_by_inverse_layer_idx": True}, {}, "scale_attn_by_inverse_layer_idx is True"),
+        ({"scale_attn_weights": False}, {}, "scale_attn_weights is False"),
+        ({"n_head": None}, {}, "n_head must be a whole number from 1, got None"),
+        ({"n_embd": "32"}, {}, "n_embd must be a whole number from 1, got '32'"),
+        ({"activation_function": ["gelu"]}, {}, r"only GPT-2 models.*\['gelu'\]"),
+        ({"tie_word_embeddings": False}, {HEAD: None}, r"lacks the tensor lm_head\.weight"),
+        ({}, {BIAS: torch.ones(1)}, r"c_fc\.bias is \(1,\), the scenario's model needs \(128,\)"),
+        ({}, {BIAS: torch.ones(128, dtype=torch.int64)}, r"c_fc\.bias is of int64; weights are"),
+        ({}, {WTE: torch.ones(257, 32, dtype=torch.bool)}, r"wte\.weight is of bool"),
+        ({}, {WTE: torch.full((257, 32), math.nan)}, r"wte\.weight holds values that are no finite float32"),
+        ({}, {WTE: torch.full((257, 32), 1e300, dtype=torch.float64)}, r"wte\.weight holds values"),
+    ],
+)
+def test_a_folder_that_would_make_another_model_is_refused_by_what_is_wrong(
+    tmp_path: Path, config: dict[str, object], tensors: dict[str, torch.Tensor | None], message: str
+) -> None:
+    folder = folder_with(tmp_path, config, **tensors)
+    with pytest.raises(RunError, match=message) as refused:
+        start_from(build_model(GPT2, 257, 9), folder)
+
+    assert str(folder) in str(refused.value)
+
+
+def test_half_precision_weights_are_taken_up(tmp_path: Path) -> None:
+    given = torch.randn(257, 32).half()
+    model = build_model(GPT2, 257, 9)
+    start_from(model, folder_with(tmp_path, {}, **{WTE: given, HEAD: None}))
+
+    torch.testing.assert_close(model.tokens.weight.detach(), given.float(), rtol=0, atol=0)
+
+
+def test_an_untied_head_does_not_start_a_tied_one(tmp_path: Path) -> None:
+    weights = {**weights_of(model_of(GPT2)), HEAD: torch.randn(257, 32)}
+    with pytest.raises(RunError, match=r"lm_head\.weight is not wte\.weight.*set model\.tied_head = false"):
+        adopt(build_model(GPT2, 257, 9), weights, "weights")

@@ -65,7 +65,43 @@ def frozen(trainer: Trainer) -> None:
     trainer.model.norm.weight.requires_grad_(False)
 
 
-CHANGES = [weights, zero_sign, gradients, gradient_entries, backward, optimiser, modes, frozen]
+def part(trainer: Trainer) -> None:
+    trainer.model.norm = torch.nn.LayerNorm(trainer.model.shape.width)
+
+
+def replaced(trainer: Trainer) -> None:
+    norm = trainer.model.norm
+    norm.weight = torch.nn.Parameter(norm.weight.detach() * 2)
+
+
+def added(trainer: Trainer) -> None:
+    trainer.model.extra = torch.nn.Parameter(torch.zeros(3))
+
+
+def reshaped(trainer: Trainer) -> None:
+    trainer.model.norm.weight.data = torch.zeros(3)
+
+
+def swapped(trainer: Trainer) -> None:
+    weight = trainer.model.positions.weight
+    weight.data = weight.data + 1
+
+
+CHANGES = [
+    part,
+    replaced,
+    added,
+    reshaped,
+    swapped,
+    weights,
+    zero_sign,
+    gradients,
+    gradient_entries,
+    backward,
+    optimiser,
+    modes,
+    frozen,
+]
 
 
 @pytest.fixture(params=["adamw", "muon", "sgd"])
@@ -118,3 +154,23 @@ def test_drawing_random_numbers_is_undone_without_a_word(trainer: Trainer) -> No
 
     assert fingerprint(trainer) == before
     assert told == []
+
+
+def test_hooks_are_taken_off_and_told(trainer: Trainer, batches: Batches) -> None:
+    told, heard = list[str](), list[str]()
+    with untouched(trainer.model, live(trainer), trainer.device, told):
+        trainer.model.norm.register_forward_hook(lambda *_: heard.append("module"))
+        trainer.model.norm.weight.register_hook(lambda _gradient: heard.append("tensor"))
+    trainer.step(*batches[2])
+
+    assert heard == []
+    assert len(told) == 2
+
+
+def test_memory_stays_where_it_was_so_that_views_of_it_stay_views(trainer: Trainer) -> None:
+    weight = trainer.model.positions.weight
+    place = weight.data_ptr()
+    with untouched(trainer.model, live(trainer), trainer.device, []):
+        weight.data = weight.data.clone()
+
+    assert weight.data_ptr() == place

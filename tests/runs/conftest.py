@@ -1,8 +1,7 @@
 """Runs to replay: a finished one to damage, and plugins that look at everything."""
 
-import shutil
-
 import pytest
+from finished_runs import copied
 
 from andrea_core.assembly import new_run
 from andrea_core.progress import Progress
@@ -70,10 +69,6 @@ def finished(tmp_path_factory):
 
 
 @pytest.fixture
-def run(finished, start, tmp_path):
+def run(finished, tiny, tmp_path):
     """A copy of a finished run, to be damaged."""
-    if not finished.exists():
-        experiment = start(finished)
-        experiment.run()
-        experiment.folder.release()
-    return shutil.copytree(finished, tmp_path / "copy")
+    return copied(finished, tiny, tmp_path / "copy", *SHORT)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -127,3 +128,38 @@ def test_a_disk_that_is_full_leaves_the_older_ones(folder, monkeypatch):
         folder.save(checkpoint(40), keep=Keep(1))
     assert folder.newest_valid() == (30, [])
     assert [path.name for path in folder.folder.iterdir() if "40" in path.name] == []
+
+
+def test_a_checkpoint_of_another_run_is_passed_over(tmp_path):
+    for name in ("one", "other"):
+        made = CheckpointFolder(tmp_path / name / "checkpoints")
+        made.folder.mkdir(parents=True)
+        (tmp_path / name / "run.json").write_text(json.dumps({"digest": name}), encoding="utf-8")
+        made.save(checkpoint(10), keep=Keep(3))
+    one = CheckpointFolder(tmp_path / "one/checkpoints")
+    assert one.newest_valid() == (10, [])
+    shutil.copytree(tmp_path / "other/checkpoints/step_0000010", one.path(20))
+    file, manifest = one.path(20) / "state.json", one.path(20) / "manifest.json"
+    file.write_text(json.dumps({**json.loads(file.read_text(encoding="utf-8")), "step": 20}), encoding="utf-8")
+    digests = json.loads(manifest.read_text(encoding="utf-8"))
+    digests["state.json"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(digests), encoding="utf-8")
+    step, damage = CheckpointFolder(one.folder).newest_valid()
+
+    assert step == 10
+    assert "is of another run, of a scenario with the digest other; take it away" in damage[0]
+
+
+@pytest.mark.parametrize("name", ["step_²", "step_5", "step_٣", "step_", "step_0x10", "step_-000001"])
+def test_what_is_no_checkpoint_by_its_name_is_left_alone(folder, name):
+    (folder.folder / name).mkdir()
+
+    assert folder.steps() == [0, 10, 20, 30]
+    assert list(folder.reasons(Keep(3))) == [0, 10, 20, 30]
+
+
+def test_a_file_in_the_place_of_a_checkpoint_has_a_size_and_is_damaged(folder):
+    folder.path(40).write_bytes(b"four")
+
+    assert folder.size(40) == 4
+    assert folder.newest_valid()[0] == 30

@@ -1,6 +1,7 @@
 """The recorder: what is read equals what was written, whatever was cut off and recorded again."""
 
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -168,8 +169,10 @@ def test_many_rows_at_a_time_are_recorded_as_one_by_one(tmp_path, whole):
         other.tick()
     one.flush()
     other.flush()
+    found = contents(tmp_path / "other")
 
-    same(contents(tmp_path / "one"), contents(tmp_path / "other"))
+    assert found["steps/loss"] == loss.tolist()
+    same(contents(tmp_path / "one"), found)
 
 
 def test_a_table_that_was_only_begun_when_the_process_was_killed_is_no_damage(tmp_path):
@@ -200,3 +203,20 @@ def test_a_group_that_has_lost_its_description_but_holds_rows_is_still_damage(tm
     with pytest.raises(RunError, match="damaged"):
         again.restore(restore(*state, {}))
     assert (path / "phases" / "weights" / "zarr.json").exists()
+
+
+@pytest.mark.parametrize("place", ["", "steps", "steps/loss"])
+def test_what_a_killed_process_wrote_aside_is_swept_away(tmp_path, place):
+    path = tmp_path / "cut.zarr"
+    recorder = Recorder(path, {"sources": ["a"]})
+    feed(recorder, 0, 3)
+    recorder.flush()
+    state = saved(recorder)
+    aside = path / place / "zarr.0123abcd.partial"
+    aside.write_bytes(b"{")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Recorder(path, {"sources": ["a"]}).restore(restore(*state, {}))
+
+    assert not aside.exists()
+    assert len(contents(path)["steps/loss"]) == 3

@@ -80,7 +80,7 @@ def test_every_observation_comes_back_to_the_bit(start, tmp_path, needy, reward)
     assert recorded.provides == ({"heldout", "loss_after", "source_gradients"} if reward == "needy" else frozenset())
 
 
-def test_every_finding_comes_back_also_of_two_probes_in_one_table(start, tmp_path, needy):
+def test_every_finding_comes_back_also_of_two_probes_of_a_kind(start, tmp_path, needy):
     probes = (
         'probes=[{use="heldout", tokens=64, every=6, at_start=true}, {use="stopper", at=0, every=4, at_end=true},'
         ' {use="heldout", tokens=32, at_stage_borders=true, at_end=true}]'

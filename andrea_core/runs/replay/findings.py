@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 
 from andrea_core.phase import Director, Phase
-from andrea_core.plan import probe_names
+from andrea_core.plan import probe_groups
 from andrea_core.runs.store import Run
 from andrea_core.runs.table import Table
 from andrea_core.scenario import ProbeSlot
@@ -28,8 +28,8 @@ class Looks:
         slots = director.scenario.probes
         tables: dict[str, Table] = {"eval": run.evals, "samples": run.samples}
         probes = []
-        for name, slot in zip(probe_names(director.scenario, director.catalogue), slots, strict=True):
-            group = str(getattr(slot.component, "group", f"probes/{name}"))
+        groups = probe_groups(director.scenario, director.catalogue)
+        for (name, group), slot in zip(groups.items(), slots, strict=True):
             table = tables.get(group) or run.probes.get(group.removeprefix("probes/"), _NOTHING)
             probes.append((name, slot, table))
         return cls(probes, _statuses(run))
@@ -42,11 +42,9 @@ class Looks:
         from andrea_core.looking import due
 
         measured: dict[str, Mapping[str, Measurement]] = {}
-        taken: dict[int, int] = {}
         for name, slot, table in self.probes:
             if due(slot, step, phase, total):
-                place = int(np.searchsorted(table["step"], step)) + taken.get(id(table), 0)
-                taken[id(table)] = taken.get(id(table), 0) + 1
+                place = int(np.searchsorted(table["step"], step))
                 if place < table.rows and table["step"][place] == step:
                     measured[name] = self._row(name, table, place, step)
         return Findings(measured)

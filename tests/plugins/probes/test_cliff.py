@@ -296,3 +296,16 @@ def test_repeated_text_that_is_never_known_by_heart_is_a_change_of_the_data_in_t
 
     assert (name, at) == ("data_change", 201)
     assert 200 + 128 <= step <= 200 + 128 + 50
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rows": 9}, "rows must be at most recent, 8, got 9"),
+        ({"span": 23}, r"span must be at least recent \+ 16, 24, got 23"),
+        ({"recent": 250}, "span must be at least"),
+    ],
+)
+def test_settings_under_which_nothing_would_ever_be_seen_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Cliff(**settings)

@@ -11,7 +11,14 @@ from probed_models import CORPUS, SOURCES, Letters, fingerprint, small_model
 from andrea_core.model.generate import Sampling, generate_tokens
 from andrea_core.model.gpt import GPT
 from andrea_core.model.view import ModelView
-from andrea_plugins.probes.memorisation import Memorisation, matched, rank_exposure, text_losses
+from andrea_plugins.probes.memorisation import (
+    Memorisation,
+    exposure,
+    matched,
+    rank_exposure,
+    text_losses,
+    with_other_digits,
+)
 
 
 def trained(windows: np.ndarray, steps: int) -> GPT:
@@ -103,3 +110,32 @@ def test_losses_of_texts_of_any_length_are_those_of_one_at_a_time() -> None:
     together = text_losses(view, texts)
     np.testing.assert_allclose(together, [text_losses(view, [text])[0] for text in texts], rtol=1e-12)
     assert together[4] == 0
+
+
+@pytest.mark.parametrize(
+    ("canary", "count", "texts"), [("pin 7", 63, 9), ("pin 7", 4, 4), ("a1b2", 99, 99), ("x", 5, 0)]
+)
+def test_the_texts_beside_a_canary_are_different_and_none_is_the_canary(canary: str, count: int, texts: int) -> None:
+    for seed in range(20):
+        others = with_other_digits(canary, count, np.random.default_rng(seed))
+        assert len(set(others)) == len(others) == texts
+        assert canary not in others
+        assert {len(other) for other in others} <= {len(canary)}
+
+
+def test_digits_are_drawn_alike_whether_few_are_there_or_many() -> None:
+    few, many = (
+        [with_other_digits("k5" * digits, 2, np.random.default_rng(seed))[0][1] for seed in range(2000)]
+        for digits in (1, 3)
+    )
+
+    np.testing.assert_allclose(np.bincount(list(map(int, few)), minlength=10)[[0, 9]] / 2000, 1 / 9, atol=0.03)
+    np.testing.assert_allclose(np.bincount(list(map(int, many)), minlength=10) / 2000, 0.1, atol=0.03)
+
+
+def test_a_canary_longer_than_the_context_has_no_exposure() -> None:
+    view = ModelView(small_model(), CORPUS, 0)  # type: ignore[arg-type]
+    long = "a" * (view.shape.context + 1) + "1"
+
+    assert math.isnan(exposure(view, long, 8, np.random.default_rng(0)))
+    assert math.isfinite(exposure(view, long[-5:], 8, np.random.default_rng(0)))
