@@ -9,11 +9,18 @@ from types import FrameType
 from typing import Any
 
 
+def finish_undisturbed() -> None:
+    """Ignore SIGTERM from here on: torchrun sends it when a rank has died, and this one has yet to say why it ends."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
 @contextmanager
 def signals(ask_to_stop: Callable[[int], None], ranks: int) -> Iterator[None]:
     """Turn SIGINT, SIGTERM and SIGHUP into a wish to stop, told by their number; a second one stops at once.
 
-    Of several ranks each gets Ctrl-C twice, from the terminal and from torchrun: soon after, it is the same one.
+    Of several ranks each gets Ctrl-C twice, from the terminal and from torchrun: soon after, it is the same one. One
+    that ends with an error does not heed SIGTERM any more.
     """
     patience, asked = (2.0 if ranks > 1 else 0.0), dict[int, float]()
     if threading.current_thread() is not threading.main_thread():
@@ -33,6 +40,10 @@ def signals(ask_to_stop: Callable[[int], None], ranks: int) -> Iterator[None]:
         previous[wanted] = signal.signal(wanted, handle)
     try:
         yield
+    except Exception:
+        if ranks > 1:
+            previous[signal.SIGTERM] = signal.SIG_IGN  # at no moment between the error and its telling is it heeded
+        raise
     finally:
         for number, old in previous.items():
             signal.signal(number, old)

@@ -47,6 +47,7 @@ def test_a_rank_that_fails_ends_the_other_with_its_message_and_leaves_a_run_to_g
     assert done.returncode != 0
     assert "rank 1 failed: " in done.stderr
     assert "the disk is on fire" in done.stderr
+    assert "timed out" not in done.stderr  # rank 0 notices at once, not when rank 1 has waited for its word in vain
     assert (tmp_path / "run" / "checkpoints").is_dir()
 
 

@@ -17,6 +17,7 @@ from andrea_core.launched import said_once, several
 
 if TYPE_CHECKING:
     from andrea_core.experiment import Experiment
+    from andrea_core.model.ranks import Ranks
     from andrea_core.phase import Director
     from andrea_core.scenario import Loaded
 
@@ -59,10 +60,10 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
     known = None if several() else load_scenario(**options)  # one alone is refused before torch is imported
     let_threads_sleep()
     from andrea_core.assembly import new_run
-    from andrea_core.model.launch import joined
+    from andrea_core.model.launch import with_ranks
     from andrea_core.progress import Progress
 
-    with joined() as ranks:
+    def begun(ranks: "Ranks") -> int:
         loaded = known or ranks.alike(lambda: load_scenario(**options))
         progress = display() if ranks.first else Progress()
         texts = cautioned(loaded) if ranks.first else []
@@ -71,6 +72,8 @@ def run(device: str, threads: int | None, out: Path | None, **options: Any) -> i
         for text in texts:  # an error stands alone
             note(f"warning: {text}")
         return finish(experiment, None)
+
+    return with_ranks(begun)
 
 
 @click.command()
@@ -83,11 +86,11 @@ def resume(folder: Path, device: str | None) -> int:
     refuse_optimised()
     let_threads_sleep()
     from andrea_core.assembly import resumed_run
-    from andrea_core.model.launch import joined
+    from andrea_core.model.launch import with_ranks
     from andrea_core.progress import Progress
     from andrea_core.runs.status import stopped_early
 
-    with joined() as ranks:
+    def gone_on(ranks: "Ranks") -> int:
         progress = display() if ranks.first else Progress()
         early = stopped_early(folder) if ranks.first else None
         experiment, step = resumed_run(folder, progress, device=device, ranks=ranks)
@@ -97,6 +100,8 @@ def resume(folder: Path, device: str | None) -> int:
         if step >= experiment.total and ranks.first:
             click.echo(f"{folder} is complete: {step} steps")
         return code
+
+    return with_ranks(gone_on)
 
 
 def load_scenario(

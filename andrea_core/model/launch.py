@@ -1,16 +1,18 @@
 """Joins the processes that torchrun started, and lets none of them wait for one that has failed."""
 
+import gc
 import json
 import os
-import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn.functional  # before a group exists: its functions keep the one they find as a default
 from torch import Tensor
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
@@ -18,6 +20,7 @@ from torch.distributed.rendezvous import rendezvous
 from andrea_core.errors import AndreaError, RunError
 from andrea_core.launched import said_once, several
 from andrea_core.model.ranks import ALONE, OtherRank, Ranks, T, refuse_odd
+from andrea_core.stopping import finish_undisturbed
 
 PATIENCE = timedelta(days=7)
 """How long ranks wait for each other: rank 0 may have a large corpus to read; one that dies is noticed at once."""
@@ -148,31 +151,36 @@ class Group(Ranks):
             return None
 
 
-@contextmanager
-def joined() -> Iterator[Ranks]:
-    """Give the ranks that torchrun has started, or ALONE; they leave together.
+def with_ranks(body: Callable[[Ranks], T]) -> T:
+    """Return what `body` gives, called with the ranks that torchrun has started, or with ALONE; they leave together.
+
+    A model that ranks train keeps their connections open for as long as it lives. So it goes with the frame of `body`,
+    which must not return it: the ranks that wait for one that has failed then notice at once, and no thread of gloo
+    is left that could still want the interpreter when it is taken apart. (FSDP2 keeps a hold of its own.)
 
     Raises what went wrong on rank 0, which says it for all; on the others OtherRank, which is `told` already.
     """
     if not several():
-        yield ALONE
-        return
+        return body(ALONE)
     group = _group(int(os.environ["WORLD_SIZE"]))
     try:
-        yield group
+        made = body(group)
         group.part()
     except Exception as error:
-        _finish_undisturbed()
+        finish_undisturbed()
         group.publish(error)
-        _leave(patiently=False)  # then those that wait for this one notice
+        _forget_locals(error)
+        _leave(patiently=False)
         blamed = group.blamed(error)
         if blamed is error:
             raise
         raise blamed from error
-    except BaseException:
+    except BaseException as error:
+        _forget_locals(error)
         _leave(patiently=False)
         raise
     _leave(patiently=True)
+    return made
 
 
 def _group(size: int) -> Group:
@@ -200,14 +208,16 @@ def _refuse_few_gpus(gpus: int, neighbours: int) -> None:
         )
 
 
-def _finish_undisturbed() -> None:
-    """Ignore SIGTERM from here on: torchrun sends it when a rank has died, and this one has yet to say why it ends."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def _forget_locals(error: BaseException | None) -> None:
+    """Empty the frames that an error came through: what they hold keeps the connections open."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 def _leave(*, patiently: bool) -> None:
     """Close the connections; after a failure without waiting for those that hang in one."""
+    gc.collect()  # models lie in circles
     closing = threading.Thread(target=dist.destroy_process_group, daemon=True)
     closing.start()
     closing.join(None if patiently else 5.0)

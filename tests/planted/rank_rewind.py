@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import torch
 
-from andrea_core.model.launch import joined
+from andrea_core.model.launch import with_ranks
 from andrea_core.model.settings import PRESETS, OptimizerSettings, SpikeSettings
 from andrea_core.model.trainer import Trainer
 
@@ -23,7 +23,8 @@ def main(parallel):
     torch.set_num_threads(1)
     tokens = np.random.default_rng(7).integers(0, VOCABULARY, (9, ROWS, 33))
     settings = OptimizerSettings(lr=3e-3, warmup=5, spike=SpikeSettings("rewind", 1.5, 4))
-    with joined() as ranks:
+
+    def there_and_back(ranks):
         options = {"vocabulary": VOCABULARY, "rows": ROWS, "total_steps": 9, "seed": 3}
         trainer = Trainer(PRESETS["tiny"], settings, **options, ranks=ranks, parallel=parallel)
 
@@ -48,6 +49,8 @@ def main(parallel):
         train(3, 9)
         again = copies(trainer)
         assert all(np.array_equal(there[name], again[name]) for name in there)
+
+    with_ranks(there_and_back)
 
 
 if __name__ == "__main__":
