@@ -12,10 +12,10 @@ from andrea_core.values import Sources
 
 def observers_of(scenario: Scenario, catalogue: Catalogue, folder: RunFolder, sources: Sources) -> list[Any]:
     """Return (name, observer, what it opened) for each; raises PluginError, naming the one that cannot start."""
+    from andrea_core.model.bystander import Bystander  # imports torch
+
     opened = []
     for observer in scenario.observers:
-        from andrea_core.model.bystander import Bystander  # imports torch, and most runs have no observer
-
         name = catalogue.name_of("observers", observer)
         try:
             quiet = Bystander(observer)

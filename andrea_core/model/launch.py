@@ -169,17 +169,15 @@ def with_ranks(body: Callable[[Ranks], T]) -> T:
     except Exception as error:
         finish_undisturbed()
         group.publish(error)
-        _forget_locals(error)
-        _leave(patiently=False)
+        _leave(error)
         blamed = group.blamed(error)
         if blamed is error:
             raise
         raise blamed from error
     except BaseException as error:
-        _forget_locals(error)
-        _leave(patiently=False)
+        _leave(error)
         raise
-    _leave(patiently=True)
+    _leave(None)
     return made
 
 
@@ -215,12 +213,13 @@ def _forget_locals(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def _leave(*, patiently: bool) -> None:
+def _leave(failed: BaseException | None) -> None:
     """Close the connections; after a failure without waiting for those that hang in one."""
+    _forget_locals(failed)
     gc.collect()  # models lie in circles
     closing = threading.Thread(target=dist.destroy_process_group, daemon=True)
     closing.start()
-    closing.join(None if patiently else 5.0)
+    closing.join(None if failed is None else 5.0)
 
 
 def _from_the_wire(error: BaseException | None) -> bool:
